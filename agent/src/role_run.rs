@@ -17,6 +17,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
 
 pub use self::error::RunError;
+pub use self::open::declared_tools;
 pub(crate) use self::open::{
     LoopParts, ProviderContext, blobs, converse, first_lines, http_config, learnt, provider, react, state,
     toolbox, window_asks,

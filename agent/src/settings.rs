@@ -168,6 +168,7 @@ impl Settings {
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
         let fetch = std::mem::take(&mut file.fetch).policy(&flags, &mut bounds)?;
+        bounds.extend(project_rows(&file));
         let project = file::project((file.instructions.take(), file.skills.take())).map_err(invalid)?;
         let snapshots = std::mem::take(&mut file.snapshots);
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
@@ -249,6 +250,16 @@ impl ProviderSettings {
             ProviderSettings::Mock(_) | ProviderSettings::Own(_) => None,
         }
     }
+}
+
+/// Where the project's own words are looked for, if somebody says so.
+fn project_rows(file: &File) -> impl Iterator<Item = Provenance> {
+    let rows = [("instructions", &file.instructions), ("skills", &file.skills)];
+    rows.into_iter().filter_map(|(name, said)| {
+        let said = said.as_ref()?;
+        let value = if said.is_empty() { "none".to_owned() } else { said.join(", ") };
+        Some(Provenance::new(name, value, SettingSource::File(BUILTIN)))
+    })
 }
 
 /// The names of tools that work in the workspace; the one for the web goes by its policy.

@@ -69,8 +69,17 @@ fn usage_errors_are_2_and_help_is_0() {
     }
 }
 
-const NAMES: [&str; 8] =
-    ["read_file", "write_file", "edit_file", "list_dir", "grep", "glob", "run_command", "tool_output"];
+const NAMES: [&str; 9] = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "list_dir",
+    "grep",
+    "glob",
+    "run_command",
+    "tool_output",
+    "fetch_url",
+];
 
 #[test]
 fn the_tools_are_listed_as_the_model_sees_them() {

@@ -196,6 +196,80 @@ fn a_long_page_is_kept_whole_and_read_on() {
     site.verify();
 }
 
+/// A server of pages by TLS: `openssl s_server`, ended with the test.
+struct TlsPages(std::process::Child);
+
+impl Drop for TlsPages {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+impl TlsPages {
+    /// The server and its port; its certificate is `cert.pem` of the workspace.
+    fn start(site: &Site) -> (TlsPages, u16) {
+        let make = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
+                    -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE";
+        let made = site.command("sh").args(["-c", make]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        drop(taken);
+        let accept = format!("127.0.0.1:{port}");
+        let mut server = site.command("openssl");
+        server
+            .args(["s_server", "-accept", &accept, "-cert", "cert.pem", "-key", "key.pem", "-WWW", "-quiet"]);
+        let server =
+            server.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let server = TlsPages(server);
+        for _ in 0..200 {
+            if TcpStream::connect(&accept).is_ok() {
+                return (server, port);
+            }
+            thread::sleep(std::time::Duration::from_millis(25));
+        }
+        panic!("openssl does not listen");
+    }
+}
+
+#[test]
+fn a_page_comes_by_tls_from_whom_it_should_and_from_nobody_else() {
+    let site = Site::new();
+    if site.command("openssl").arg("version").output().is_err() {
+        eprintln!("skipped: openssl is not here");
+        return;
+    }
+    fs::write(site.workspace().join("page.html"), "<h1>By TLS</h1>").unwrap();
+    let (_server, port) = TlsPages::start(&site);
+    configured(&site, &format!("{{ hosts: ['*:{port}'], private: true }}"));
+    let fetched = |host: &str, trusted: &str| {
+        let endpoint = asking(vec![format!("https://{host}:{port}/page.html")]);
+        let workflow = example("solve-issue/workflow.yaml");
+        let run = [
+            "run",
+            &workflow,
+            "--role",
+            "planner",
+            "-p",
+            "plan",
+            "--base-url",
+            &endpoint.url,
+            "--model",
+            "any",
+        ];
+        let mut agent = site.command(crate::site::AGENT);
+        agent.args(run).env("SSL_CERT_FILE", site.workspace().join(trusted));
+        assert!(agent.output().unwrap().status.success());
+        results(&endpoint.asked()).remove(0)
+    };
+    assert!(fetched("localhost", "cert.pem").ends_with("\n\n# By TLS"));
+    for (host, trusted) in [("127.0.0.1", "cert.pem"), ("localhost", "no.pem")] {
+        let told = fetched(host, trusted);
+        assert!(told.starts_with("nothing was fetched: ") && told.contains("certificate"), "{host}: {told}");
+    }
+}
+
 /// Spellings of the inside, and of what is no page at all.
 const SPELLINGS: &[&str] = &[
     "http://127.0.0.1:PORT/",

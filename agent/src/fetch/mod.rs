@@ -85,6 +85,21 @@ struct Fetched {
     page: Page,
 }
 
+/// The tool as a model is told of it that may ask these hosts.
+pub(crate) fn declaration(hosts: &str) -> ToolDeclaration {
+    let description = include_str!("fetch_url.md").trim();
+    ToolDeclaration {
+        name: NAME.to_owned(),
+        description: format!("{description}\n\nHosts that may be asked: {hosts}."),
+        parameters: sorted(json!({
+            "type": "object",
+            "properties": {"url": {"type": "string", "description": "Absolute, http or https"}},
+            "required": ["url"],
+            "additionalProperties": false,
+        })),
+    }
+}
+
 impl FetchUrl {
     /// The tool as it asks the network.
     pub(crate) fn new(policy: FetchPolicy) -> FetchUrl {
@@ -97,17 +112,7 @@ impl FetchUrl {
     }
 
     fn over(policy: FetchPolicy, net: Box<dyn Net>) -> FetchUrl {
-        let description = include_str!("fetch_url.md").trim();
-        let declaration = ToolDeclaration {
-            name: NAME.to_owned(),
-            description: format!("{description}\n\nHosts that may be asked: {}.", policy.hosts()),
-            parameters: sorted(json!({
-                "type": "object",
-                "properties": {"url": {"type": "string", "description": "Absolute, http or https"}},
-                "required": ["url"],
-                "additionalProperties": false,
-            })),
-        };
+        let declaration = declaration(&policy.hosts());
         FetchUrl { policy, net, declaration }
     }
 

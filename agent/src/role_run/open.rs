@@ -185,6 +185,16 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     Ok(LoopParts { toolbox, tools, blobs, journal, state })
 }
 
+/// Every tool that a role may be offered, as its model is told of it.
+pub fn declared_tools() -> Vec<ToolDeclaration> {
+    let of_workspace = uwf_tools::specs().into_iter().map(|spec| ToolDeclaration {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        parameters: spec.parameters,
+    });
+    of_workspace.chain([fetch::declaration("those that people have allowed")]).collect()
+}
+
 fn all_tools() -> Vec<String> {
     uwf_tools::specs().into_iter().map(|spec| spec.name.to_owned()).collect()
 }

@@ -36,6 +36,8 @@ pub(crate) use self::replay::{ReplayArgs, replay};
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::mock_server::MockServer;
 use uwf_agent::provider::Script;
+use uwf_agent::provider::message::ToolDeclaration;
+use uwf_agent::role_run::declared_tools;
 
 /// The whole of `uwf-builtin`'s `main`; `commit` is what it was built from.
 pub fn main(commit: Option<&'static str>) -> ExitCode {
@@ -149,15 +151,14 @@ fn mock_schema(session: &mut Session<'_>) -> Result<u8, CliError> {
 
 /// The tools as the model sees them.
 fn tools(session: &mut Session<'_>) -> Result<u8, CliError> {
-    let specs = uwf_tools::specs();
+    let specs = declared_tools();
     session.ui.result(&specs, || {
-        let names = |spec: &uwf_tools::ToolSpec| {
+        let names = |spec: &ToolDeclaration| {
             let properties = spec.parameters["properties"].as_object().into_iter().flatten();
             properties.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let tool = |spec: &uwf_tools::ToolSpec| {
-            format!("{}({})\n{}\n", spec.name, names(spec), spec.description.trim())
-        };
+        let tool =
+            |spec: &ToolDeclaration| format!("{}({})\n{}\n", spec.name, names(spec), spec.description.trim());
         specs.iter().map(tool).collect::<Vec<_>>().join("\n")
     })
 }

@@ -102,6 +102,16 @@ mod tests {
 
     const WHOLE: &str = r#"
 - {turns: [{content: a}], name: n, description: d}
+- {turns: [{content: a}], fetch: {"https://a/": {body: x, type: text/html, status: 404, address: 10.0.0.1}, "https://b/": {location: /c, body: null}}}
+- {turns: [{content: a}], fetch: {"https://a/": {error: down}}}
+- {turns: [{content: a}], fetch: {}}
+- {fetch: {"https://a/": {body: x}}}
+- {turns: [{content: a}], fetch: [a]}
+- {turns: [{content: a}], fetch: {a: {body: x}}}
+- {turns: [{content: a}], fetch: {"https://a/": x}}
+- {turns: [{content: a}], fetch: {"https://a/": {bodi: x}}}
+- {turns: [{content: a}], fetch: {"https://a/": {status: 99}}}
+- {turns: [{content: a}], fetch: {"https://a/": {address: home}}}
 - {roles: {r: [{turns: [{content: a}]}, {turns: [{content: b}]}]}}
 - {roles: {}}
 - {steps: [{role: r, output: text}, {role: r, output: {$status: done}, delay_ms: 1, usage: {}, expect: {contains: a}}]}
@@ -133,6 +143,6 @@ mod tests {
             assert_eq!(validator.is_valid(&script), read.is_ok(), "{script}: {read:?}");
             good += usize::from(read.is_ok());
         }
-        assert_eq!(good, 17);
+        assert_eq!(good, 20);
     }
 }
