@@ -532,6 +532,12 @@ fn agents_are_listed_with_what_is_found_of_them() {
     let exec = ["thread", "exec", &thread, "--agent", "cursor"];
     stage.uwf(&exec).fails(1, &["the agent `cursor` is not there: no program cursor-agent"]);
     assert_eq!(stage.steps(&thread).len(), 0);
+    // What an earlier step may have put there is not run.
+    let planted = stage.site.write("work/bin/cursor-agent", "#!/bin/sh\n");
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}/bin:/usr/bin:/bin", stage.site.workspace().display());
+    let said = Said::of(stage.command(&exec).env("PATH", path).output().unwrap());
+    said.fails(1, &["bin/cursor-agent is inside the thread's directory"]);
 }
 
 /// An agent that may write nothing but the workspace, and its own directory.
