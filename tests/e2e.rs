@@ -45,6 +45,8 @@ mod concurrency;
 mod conditions;
 #[path = "e2e/continued.rs"]
 mod continued;
+#[path = "e2e/documents.rs"]
+mod documents;
 #[path = "e2e/events.rs"]
 mod events;
 #[path = "e2e/examples.rs"]

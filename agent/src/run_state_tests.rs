@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::budget::{Ended, Limits, Unit, Use, Verdict};
+use crate::context_window::Elided;
 
 fn said(kind: MessageKind, at: u64) -> Entry {
     let role = if at == 0 { Speaker::System } else { Speaker::User };
@@ -271,6 +272,32 @@ fn a_model_that_wrote_no_summary_is_asked_again_when_more_was_said() {
     state.apply(&summed_up).unwrap();
     state.apply(&Entry::Elided { marks: Vec::new(), at: 8 }).unwrap();
     assert!(state.may_summarise(), "and when there is room for it");
+}
+
+#[test]
+fn what_a_directory_says_is_told_as_long_as_the_result_that_has_it_is_in_the_conversation() {
+    let told = |id: &str, path: &str| {
+        let facts = ToolFacts {
+            told: vec![crate::project::ToldFile { path: path.to_owned(), bytes: 10 }],
+            ..ToolFacts::default()
+        };
+        Entry::Finished { message: Message::result(id, "found"), at: 5, duration_ms: 1, facts }
+    };
+    let begun = vec![
+        answered("", &["a"], 5),
+        told("a", "src/AGENTS.md"),
+        answered("", &["b"], 5),
+        told("b", "src/deep/AGENTS.md"),
+    ];
+    let mut state = after(begun.clone());
+    assert!(state.told.has("src") && state.told.has("src/deep") && !state.told.has("other"));
+    let mark = Elided { call_id: "a".to_owned(), text: "left out".to_owned() };
+    state.apply(&Entry::Elided { marks: vec![mark], at: 6 }).unwrap();
+    assert!(!state.told.has("src") && state.told.has("src/deep"), "what was left out is told again");
+    let mut state = after(begun);
+    let message = Message::text(Speaker::User, MessageKind::Recap, "so far");
+    state.apply(&Entry::Summarised { message, kept: 2, at: 6 }).unwrap();
+    assert!(!state.told.has("src") && state.told.has("src/deep"), "what was kept of the end is not");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn skills_are_listed_and_read_when_they_are_needed() {
 }
 
 #[test]
-fn what_was_told_is_not_told_again_when_a_run_goes_on_and_is_when_its_result_is_gone() {
+fn what_was_told_is_not_told_again_when_a_run_goes_on() {
     let site = Site::new();
     put(&site, "src/AGENTS.md", "Src: use tabs.\n");
     put(&site, "src/b.txt", "x\n");

@@ -24,6 +24,9 @@ pub(super) enum CallKind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallValues {
     pub prompt: String,
+    /// The thread's task alone, and what the role is asked for in this visit: for programs that take orders and no prompts.
+    pub task: String,
+    pub edge_prompt: String,
     pub prompt_file: String,
     pub session: String,
     pub session_file: String,
@@ -43,6 +46,7 @@ impl CallValues {
             "prompt": self.prompt, "promptFile": self.prompt_file, "session": self.session,
             "sessionFile": self.session_file, "model": self.model, "cwd": self.cwd,
             "confined": flag(self.confined), "question": flag(self.question),
+            "task": self.task, "edgePrompt": self.edge_prompt,
         })
     }
 }

@@ -144,7 +144,7 @@ pub struct Needs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptBy {
-    /// `{{prompt}}` in its arguments.
+    /// `{{prompt}}` in its arguments; or only a part of it, `{{task}}` or `{{edgePrompt}}`.
     Argument,
     /// On its standard input.
     Stdin,
@@ -227,8 +227,18 @@ pub struct SandboxNeeds {
 }
 
 /// The names that templates of arguments and variables may hold.
-const NAMES: [&str; 8] =
-    ["confined", "cwd", "model", "prompt", "promptFile", "question", "session", "sessionFile"];
+const NAMES: [&str; 10] = [
+    "confined",
+    "cwd",
+    "edgePrompt",
+    "model",
+    "prompt",
+    "promptFile",
+    "question",
+    "session",
+    "sessionFile",
+    "task",
+];
 
 impl Definition {
     /// The definition of that name: the one in `home`, else the one that comes with the program.
@@ -314,13 +324,13 @@ impl Definition {
                 .flat_map(Arg::templates)
                 .any(|text| text.contains(&format!("{{{{{name}}}}}")))
         };
-        let wanted = match self.prompt {
-            PromptBy::Argument => Some("prompt"),
-            PromptBy::File => Some("promptFile"),
-            PromptBy::Stdin => None,
+        let wanted: &[&str] = match self.prompt {
+            PromptBy::Argument => &["prompt", "edgePrompt", "task"],
+            PromptBy::File => &["promptFile"],
+            PromptBy::Stdin => &[],
         };
         for (kind, args) in kinds.iter().filter(|(kind, _)| is_there(kind)) {
-            if let Some(name) = wanted.filter(|name| !holds(args, name)) {
+            if let Some(name) = wanted.first().filter(|_| !wanted.iter().any(|name| holds(args, name))) {
                 return Err(format!(
                     "args.{kind} has no {{{{{name}}}}}, by which `prompt` says that it is told"
                 ));

@@ -281,7 +281,9 @@ impl<'a> Visit<'a> {
         }
         let id = self.session.as_ref().map(|session| session.id.clone()).unwrap_or_default();
         let session_file = self.sessions.file_of(&id).display().to_string();
-        let values = CallValues { prompt, session: id, session_file, ..CallValues::default() };
+        let (task, edge_prompt) = (self.context.start.prompt.clone(), self.context.edge_prompt.clone());
+        let values =
+            CallValues { prompt, task, edge_prompt, session: id, session_file, ..CallValues::default() };
         self.write(Entry::Asked { at: (place.clock)() })?;
         self.sync()?;
         let number = self.calls_so_far();

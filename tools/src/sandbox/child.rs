@@ -294,6 +294,9 @@ pub(crate) fn landlock_version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
+/// In the type that `ioctl` takes, which libc's own is not for every C library.
+const SIOCSIFFLAGS: libc::Ioctl = 0x8914;
+
 /// `ip link set lo up`, in the network namespace of the caller.
 pub(super) fn loopback_up() -> io::Result<()> {
     // SAFETY: an `ifreq` of zeros is valid; the name is shorter than its field and ends in a zero; the descriptor is
@@ -308,7 +311,7 @@ pub(super) fn loopback_up() -> io::Result<()> {
             *to = from.cast_signed() as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
-        let result = libc::ioctl(socket, libc::SIOCSIFFLAGS, &request);
+        let result = libc::ioctl(socket, SIOCSIFFLAGS, &request);
         let error = io::Error::last_os_error();
         libc::close(socket);
         if result == 0 { Ok(()) } else { Err(error) }

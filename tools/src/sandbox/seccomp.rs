@@ -91,7 +91,7 @@ fn rules(sockets: Sockets, apart: bool) -> Option<SeccompRules> {
     let others = [argument(0, SeccompCmpOp::Ne, 0), nonzero(2)];
     rules.insert(libc::SYS_prlimit64, vec![rule(others)?]);
     // Typing into a terminal.
-    let typing = [libc::TIOCSTI, TIOCLINUX].map(|request| rule([argument(1, SeccompCmpOp::Eq, request)]));
+    let typing = [TIOCSTI, TIOCLINUX].map(|request| rule([argument(1, SeccompCmpOp::Eq, request)]));
     rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Option<_>>()?);
     // A lease stops whoever opens the file next, and a watch of a directory signals: both reach beyond the sandbox.
     let notes =
@@ -157,7 +157,8 @@ fn pairs(sockets: Sockets) -> Option<Vec<SeccompRule>> {
     std::iter::once(Some(family)).chain(others).collect()
 }
 
-/// An ioctl of the console, which libc does not define.
+/// Two ioctls of terminals: libc does not define the second, and the first in another type for each C library.
+const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541C;
 
 fn word(value: c_int) -> u64 {
