@@ -14,6 +14,8 @@ mod site;
 mod adapted;
 #[path = "e2e/agents.rs"]
 mod agents;
+#[path = "e2e/agents_real.rs"]
+mod agents_real;
 #[path = "e2e/aimock.rs"]
 mod aimock;
 #[path = "e2e/artifacts.rs"]

@@ -233,7 +233,7 @@ impl AskedAgent<'_> {
         let finished = self.run(&AskCall::Fork { session })?;
         let said = said(&finished).unwrap_or_default();
         let Some(id) = said.lines().rev().map(str::trim).find(|line| !line.is_empty()) else {
-            let (agent, exit) = (&self.command.0.program, finished.exit());
+            let (agent, exit) = (self.command.0.called(), finished.exit());
             self.observer.warn(&format!(
                 "the agent `{agent}` did not fork the session, it ended with {exit}: \
                  it is asked without one, from the step's record alone"
@@ -249,7 +249,7 @@ impl AskedAgent<'_> {
     fn said(&mut self, call: &AskCall<'_>) -> Result<String, AskError> {
         let finished = self.run(call)?;
         said(&finished).ok_or_else(|| AskError::Refused {
-            agent: self.command.0.program.clone(),
+            agent: self.command.0.called().to_owned(),
             remembered: self.remembered,
             exit: finished.exit(),
             stderr: finished.last_words(),

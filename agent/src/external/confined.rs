@@ -1,8 +1,10 @@
 //! What a confined agent may reach: what commands may, beside its own files and the network as its definition says.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use uwf_engine::home::make_private;
 use uwf_tools::sandbox::Level;
 
 use super::definition::Definition;
@@ -31,6 +33,16 @@ impl Confined {
         let mut readable = paths(&needs.readable);
         readable.extend(belongs_to(file));
         Confined { level, network: needs.network, writable: paths(&needs.writable), readable }
+    }
+
+    /// Makes those of its own directories that are not there yet, as on its first run: what is not there cannot be left open to it.
+    /// A name with an extension is that of a file, which the agent makes itself or does without.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn make_own_directories(&self) -> io::Result<()> {
+        let missing = self.writable.iter().filter(|path| path.extension().is_none() && !path.exists());
+        missing.into_iter().try_for_each(|path| make_private(path))
     }
 
     /// The same as settings of a sandbox.
@@ -71,6 +83,8 @@ mod tests {
         assert_eq!(confined.readable, [dir.join("lib/node_modules")]);
         assert_eq!(confined.writable, [dir.join(".claude"), dir.join(".claude.json")]);
         assert!(confined.network);
+        confined.make_own_directories().unwrap();
+        assert!(dir.join(".claude").is_dir() && !dir.join(".claude.json").exists());
         assert_eq!(belongs_to(&package.join("none")), None);
     }
 }

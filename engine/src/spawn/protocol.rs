@@ -60,6 +60,11 @@ impl AgentCommand {
         AgentCommand::new(ADAPTER, [ADAPT, name].map(str::to_owned).into_iter().chain(passed).collect())
     }
 
+    /// What people call it: the name of its definition, else its program.
+    pub fn called(&self) -> &str {
+        self.of_definition().unwrap_or(&self.program)
+    }
+
     /// The name of the definition that describes it, if one does.
     pub fn of_definition(&self) -> Option<&str> {
         let is_adapter = Path::new(&self.program).file_name() == Some(ADAPTER.as_ref());

@@ -47,6 +47,8 @@ pub(super) fn walls(
     let program = program.ok_or_else(|| CliError::user("cannot tell which program this is"))?;
     let home = env.get("HOME").map(Path::new);
     let confined = Confined::new(definition, Path::new(file), (level, home));
+    let made = confined.make_own_directories();
+    made.map_err(|error| CliError::said("cannot make the directories of the agent", error))?;
     let asked = serde_json::to_string(&confined).expect("paths of a definition are text");
     let workspace = session.directory(None)?;
     let tried = Confinement::prepare(&confined.settings(), &session.homes()?, &workspace, env)?;
