@@ -1,6 +1,7 @@
 //! The document workflow on .docx files that pandoc made and reads: written, changed in place, and compared.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -35,7 +36,8 @@ fn has_pandoc() -> bool {
     let there = version.is_ok_and(|status| status.success());
     assert!(there || std::env::var_os("UWF_REQUIRE_PANDOC").is_none(), "pandoc is not in PATH");
     if !there {
-        println!("skipped: documents: needs pandoc");
+        // Not by eprintln!: what a passing test prints is shown to nobody.
+        writeln!(std::io::stderr(), "skipped: documents: needs pandoc").unwrap();
     }
     there
 }

@@ -210,14 +210,14 @@ impl Invocation {
             locked.keep(options)?;
         }
         observer.spawning(&self.role, &command, &self.cwd);
-        let agent = log::name(command.title());
+        let agent = log::name(command.called());
         locked.log(LogEvent::StepStarted { role: &self.role, agent, cwd: &self.cwd });
         let begun = engine.store.now();
         let finished = self.spawn(locked, (&command, &file), options, observer)?;
         let duration_ms = engine.store.now().saturating_sub(begun);
         locked.log(LogEvent::AgentExited { role: &self.role, agent, exit: finished.exit(), duration_ms });
         let failed = |source| ExecError::NoReply {
-            agent: command.title().to_owned(),
+            agent: command.called().to_owned(),
             exit: finished.exit(),
             stderr: finished.last_words(),
             source,
@@ -226,7 +226,7 @@ impl Invocation {
             return Err(failed(None));
         }
         let reply = parse_reply(&finished.stdout).map_err(|error| failed(Some(error)))?;
-        Ok((command.title().to_owned(), reply))
+        Ok((command.called().to_owned(), reply))
     }
 
     /// What the agent is asked.
@@ -338,7 +338,7 @@ impl Engine<'_> {
     ) -> Result<AgentCommand, ExecError> {
         let name = step.agent.as_str();
         let is_it = |command: &&AgentCommand| {
-            command.title() == name || Path::new(&command.program).file_name() == Some(name.as_ref())
+            command.called() == name || Path::new(&command.program).file_name() == Some(name.as_ref())
         };
         let known = configured
             .filter(is_it)
@@ -351,7 +351,7 @@ impl Engine<'_> {
         let instead = configured.ok_or_else(|| ExecError::UnknownMaker { agent: name.to_owned() })?;
         observer.warn(&format!(
             "the step was made by `{name}`, which is no configured agent: `{}` takes its place; --agent names another",
-            instead.title()
+            instead.called()
         ));
         Ok(self.own(instead))
     }
@@ -379,7 +379,7 @@ impl Engine<'_> {
         if !untold.is_empty() && command.of_workflow().is_none() {
             observer.warn(&format!(
                 "the agent `{}` is not uwf-builtin: {} say nothing to it",
-                command.title(),
+                command.called(),
                 untold.join(", ")
             ));
         }

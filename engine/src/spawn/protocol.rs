@@ -84,11 +84,6 @@ impl AgentCommand {
             None => [&self.program].into_iter().chain(&self.args).cloned().collect(),
         }
     }
-
-    /// What people call it: the name of its definition, else its program.
-    pub fn title(&self) -> &str {
-        self.of_definition().unwrap_or(&self.program)
-    }
 }
 
 /// How a program is told what to play.
@@ -375,13 +370,13 @@ mod tests {
     fn an_agent_that_is_described_is_played_by_the_adapter() {
         let agent = AgentCommand::defined("codex", &["-m".into(), "x y".into()]);
         assert_eq!(agent.args, ["adapt", "codex", "--arg=-m", "--arg=x y"]);
-        assert_eq!((agent.of_definition(), agent.title()), (Some("codex"), "codex"));
+        assert_eq!((agent.of_definition(), agent.called()), (Some("codex"), "codex"));
         assert_eq!(agent.typed(), ["codex", "-m", "x y"]);
         assert_eq!(AgentCommand::new("a", vec!["b".into()]).typed(), ["a", "b"]);
         let elsewhere = AgentCommand { program: "/opt/uwf".into(), ..agent };
-        assert_eq!(elsewhere.title(), "codex");
+        assert_eq!(elsewhere.called(), "codex");
         let other = AgentCommand::new("uwf", vec!["as-agent".into(), "codex".into()]);
-        assert_eq!((other.of_definition(), other.title()), (None, "uwf"));
+        assert_eq!((other.of_definition(), other.called()), (None, "uwf"));
     }
 
     #[test]
