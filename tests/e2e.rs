@@ -78,6 +78,8 @@ mod library;
 mod long;
 #[path = "e2e/matrix.rs"]
 mod matrix;
+#[path = "e2e/mcp.rs"]
+mod mcp;
 #[path = "e2e/outputs.rs"]
 mod outputs;
 #[path = "e2e/process.rs"]

@@ -150,7 +150,7 @@ pub(crate) async fn answer(
 ) -> Result<String, AnswerError> {
     let blobs = role_run::blobs(run);
     let toolbox = role_run::toolbox(run, run.settings.tools.clone(), (journal.spool_dir(), &blobs));
-    let toolbox = toolbox.map_err(RunError::from)?;
+    let toolbox = role_run::alone(toolbox.map_err(RunError::from)?, run);
     let tools = toolbox.declarations();
     let mut entries = journal.entries().to_vec();
     entries.extend(before.into_iter().map(|message| Entry::Said { message, near: None, at: (run.clock)() }));

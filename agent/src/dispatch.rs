@@ -1,4 +1,4 @@
-//! The tools of a run: those of the toolbox, and those that a program adds. One way of a call to either.
+//! The tools of a run: those of the toolbox, those that a program adds, and those of servers. One way of a call to any.
 //!
 //! Apart so that the loop knows one list of tools. It journals nothing and cuts nothing but what own tools say.
 
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, ToolSpec, Toolbox};
 
+use crate::mcp::ServerTools;
 use crate::provider::message::{ToolCall, ToolDeclaration};
 
 /// The longest text that an own tool gives the model, in bytes, as that of a command.
@@ -48,13 +49,15 @@ impl From<Result<String, String>> for OwnOutput {
 
 /// All tools of a run.
 pub(crate) struct Dispatch {
-    toolbox: Toolbox,
+    // Before the toolbox: servers end with their run.
+    servers: ServerTools,
+    toolbox: Arc<Toolbox>,
     own: Vec<Arc<dyn OwnTool>>,
 }
 
 impl Dispatch {
-    pub(crate) fn new(toolbox: Toolbox, own: Vec<Arc<dyn OwnTool>>) -> Dispatch {
-        Dispatch { toolbox, own }
+    pub(crate) fn new(toolbox: Arc<Toolbox>, own: Vec<Arc<dyn OwnTool>>, servers: ServerTools) -> Dispatch {
+        Dispatch { servers, toolbox, own }
     }
 
     /// Those of the workspace.
@@ -75,35 +78,43 @@ impl Dispatch {
             description: spec.description.to_owned(),
             parameters: spec.parameters.clone(),
         });
-        built_in.chain(self.own.iter().map(|tool| tool.declaration().clone())).collect()
+        let own = self.own.iter().map(|tool| tool.declaration());
+        built_in.chain(own.chain(self.servers.declarations()).cloned()).collect()
     }
 
     /// Whether calls of this tool may run side by side.
     pub(crate) fn reads_only(&self, name: &str) -> bool {
         let built_in = self.toolbox.specs().iter().any(|tool| tool.read_only && tool.name == name);
-        built_in || self.own(name).is_some_and(OwnTool::reads_only)
+        built_in
+            || self.own(name).is_some_and(OwnTool::reads_only)
+            || self.servers.reads_only(name) == Some(true)
     }
 
     /// Whether there is such a tool.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.toolbox.specs().iter().any(|tool| tool.name == name) || self.own(name).is_some()
+        let built_in = self.toolbox.specs().iter().any(|tool| tool.name == name);
+        built_in || self.own(name).is_some() || self.servers.has(name)
     }
 
     /// Whether a tool may change the workspace without saying what.
     pub(crate) fn changes_unseen(&self, name: &str) -> bool {
         let runs_commands = |tool: &ToolSpec| tool.name == "run_command" && tool.name == name;
         let own = || self.own(name).is_some_and(|tool| !tool.reads_only());
-        self.toolbox.specs().iter().any(runs_commands) || own()
+        let of_server = || self.servers.reads_only(name) == Some(false);
+        self.toolbox.specs().iter().any(runs_commands) || own() || of_server()
     }
 
     /// Whether there is a tool that may change the workspace.
     pub(crate) fn may_change(&self) -> bool {
         let built_in = self.toolbox.specs().iter().any(|tool| !tool.read_only);
-        built_in || self.own.iter().any(|tool| !tool.reads_only())
+        built_in || self.own.iter().any(|tool| !tool.reads_only()) || self.servers.may_change()
     }
 
     /// Carries out one call; see [`Toolbox::call`].
     pub(crate) fn call(&self, name: &str, arguments: &str, cancel: &Cancel) -> ToolOutput {
+        if let Some(output) = self.servers.call(name, arguments, (&self.toolbox, cancel)) {
+            return output;
+        }
         let Some(tool) = self.own(name) else {
             let output = self.toolbox.call(name, arguments, cancel);
             let is_known = self.toolbox.specs().iter().any(|tool| tool.name == name);
@@ -121,8 +132,9 @@ impl Dispatch {
         output
     }
 
-    /// See [`Toolbox::close_unless`].
+    /// See [`Toolbox::close_unless`]; servers are ended before.
     pub(crate) fn close_unless(&self, cancel: &Cancel) -> Closed {
+        self.servers.end(cancel.is_cancelled());
         self.toolbox.close_unless(cancel)
     }
 
@@ -142,7 +154,9 @@ impl Dispatch {
 
     /// The toolbox knows only its own names.
     fn with_own_names(&self, mut output: ToolOutput) -> ToolOutput {
-        let names: Vec<&str> = self.own.iter().map(|tool| tool.declaration().name.as_str()).collect();
+        let own = self.own.iter().map(|tool| tool.declaration());
+        let names: Vec<&str> =
+            own.chain(self.servers.declarations()).map(|tool| tool.name.as_str()).collect();
         if !names.is_empty() {
             let comma = if self.toolbox.specs().is_empty() { "" } else { ", " };
             output.text = format!("{}{comma}{}", output.text, names.join(", "));

@@ -72,6 +72,7 @@ mod extract;
 mod fetch;
 mod frontmatter;
 mod loop_guard;
+mod mcp;
 mod permissions;
 mod prices;
 mod project;

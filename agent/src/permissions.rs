@@ -1,7 +1,8 @@
-//! What the config says of single roles: `roles:` of `agents/builtin.yaml`. Which model plays one, and what is taken away
-//! from it.
+//! What the config says of single roles: `roles:` of `agents/builtin.yaml`. Which model plays one, which MCP servers it has,
+//! and what is taken away from it.
 //!
-//! Apart because it is a rule of its own: it narrows what a run may do and can never widen it.
+//! Apart because it is a rule of its own: but for the servers, which nobody has who is not given them here, it narrows what a
+//! run may do and can never widen it.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +34,9 @@ pub(crate) struct RolePermissions {
     pub writable: Option<Vec<String>>,
     /// `false`: its commands have no network, whatever else is set. `true` gives nothing.
     pub network: Option<bool>,
+    /// The MCP servers that are started for it; none where none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<String>,
     /// The only hosts that fetch_url may ask, of those that a run may; `None` is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch: Option<Vec<String>>,

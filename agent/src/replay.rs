@@ -210,7 +210,7 @@ fn parts(
     let names = recorded.tools().iter().map(|tool| tool.name.clone());
     let known: Vec<String> =
         names.filter(|name| uwf_tools::specs().iter().any(|tool| tool.name == *name)).collect();
-    let toolbox = role_run::toolbox(run, Some(known), (spool, &blobs))?;
+    let toolbox = role_run::alone(role_run::toolbox(run, Some(known), (spool, &blobs))?, run);
     let journal = Journal::replayed(name, recording.clone(), before);
     if journal.entries().is_empty() {
         let tools = recorded.declared_now();

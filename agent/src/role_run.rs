@@ -19,8 +19,8 @@ use uwf_tools::sandbox::Sandbox;
 pub use self::error::RunError;
 pub use self::open::declared_tools;
 pub(crate) use self::open::{
-    LoopParts, ProviderContext, blobs, converse, first_lines, http_config, learnt, provider, react, state,
-    toolbox, window_asks,
+    LoopParts, ProviderContext, alone, blobs, converse, first_lines, http_config, learnt, provider, react,
+    state, toolbox, window_asks,
 };
 use self::open::{extractor, open, unconfined};
 use crate::additions::Additions;
@@ -29,6 +29,7 @@ use crate::extract::{self, Extractor};
 use crate::failure::{FailedAt, Failure};
 use crate::frontmatter::{self, ExtractError, Extracted};
 use crate::journal::{CapturePoint, Journal, WantedRun};
+pub use crate::mcp::McpError;
 use crate::provider::ScriptPosition;
 use crate::react::{Notice, Progress, React, Stopped};
 use crate::record::{self, FinishedRun};

@@ -10,6 +10,7 @@ mod error;
 mod extract;
 mod fetch;
 mod file;
+mod mcp;
 mod model;
 mod on_record;
 mod program;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use serde_json::json;
 use uwf_engine::catalogue::Prices;
 use uwf_engine::spawn::protocol::SANDBOX;
+use uwf_engine::thread::COMPACT;
 use uwf_engine::{Env, Workflow, config};
 use uwf_tools::sandbox::Level;
 
@@ -32,6 +34,8 @@ pub use self::endpoint::Endpoint;
 use self::endpoint::endpoint;
 pub use self::error::SettingsError;
 use self::file::{BUILTIN, File, FileBudget};
+use self::mcp::FileServers;
+pub use self::mcp::{McpReach, McpServer};
 use self::model::prices_row;
 pub use self::model::{WindowSize, WindowSource};
 pub use self::provenance::Provenance;
@@ -69,6 +73,8 @@ pub struct Flags {
     pub budget_recorded: bool,
     /// `--tools`.
     pub tools: Option<Vec<String>>,
+    /// `--mcp`.
+    pub mcp: Vec<String>,
     /// `--sandbox`.
     pub sandbox: Option<Level>,
     /// `--allow-network`.
@@ -112,6 +118,10 @@ pub struct Settings {
     pub(crate) permissions: RolePermissions,
     /// What commands may reach.
     pub sandbox: SandboxSettings,
+    /// The MCP servers that the role has; see [`Settings::for_role`].
+    pub mcp: Vec<McpServer>,
+    /// All MCP servers that there are.
+    mcp_servers: FileServers,
     /// What is captured of the workspace.
     pub snapshots: SnapshotSettings,
     /// Where the project's own words are looked for.
@@ -172,6 +182,8 @@ impl Settings {
         let project = file::project((file.instructions.take(), file.skills.take())).map_err(invalid)?;
         let snapshots = std::mem::take(&mut file.snapshots);
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
+        let mcp_servers = std::mem::take(&mut file.mcp_servers);
+        mcp::check(&mcp_servers).map_err(invalid)?;
         let (provider, model, extract, mut provenance) = match flags.mock {
             Some(script) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());
@@ -208,6 +220,8 @@ impl Settings {
             roles,
             permissions: RolePermissions::default(),
             sandbox,
+            mcp: Vec::new(),
+            mcp_servers,
             snapshots,
             project,
             provenance,
@@ -216,10 +230,10 @@ impl Settings {
         })
     }
 
-    /// The settings with what is said of `role`: its model, and what is taken away from it.
+    /// The settings with what is said of `role`: its model, its MCP servers, and what is taken away from it.
     ///
     /// # Errors
-    /// `PermissionsError::Role`, and those of [`Settings::load`] where the role has a model of its own.
+    /// `PermissionsError::Role`, those of [`Settings::load`] where the role has a model of its own, and of its servers.
     pub fn for_role(&self, workflow: &Workflow, role: &str) -> Result<Settings, SettingsError> {
         let permissions = self.roles.of(&workflow.name, role, workflow.roles.keys())?;
         let mut settings = match &permissions.model {
@@ -236,7 +250,12 @@ impl Settings {
         sampling.reasoning_effort =
             sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
         settings.fetch = fetch::of_role(settings.fetch.take(), &permissions);
-        settings.sandbox.network &= permissions.network != Some(false);
+        let has_network = permissions.network != Some(false);
+        settings.sandbox.network &= has_network;
+        // Whoever sums a thread up has what the file says of it, and nothing that was typed for the others.
+        let typed = self.loaded_from.flags.mcp.iter().filter(|_| role != COMPACT);
+        let names = permissions.mcp_servers.iter().chain(typed);
+        settings.mcp = mcp::wanted(names, &settings.mcp_servers, (&self.loaded_from.env, has_network))?;
         settings.sandbox.within = permissions.writable.as_deref().map(uwf_tools::writable_trees);
         Ok(Settings { permissions, ..settings })
     }

@@ -490,6 +490,31 @@ fn any_program_is_an_agent_by_name_or_by_a_definition() {
 }
 
 #[test]
+fn a_model_is_for_the_agent_that_it_is_named_with_and_arguments_are_passed_on() {
+    let stage = Stage::new(&AGENTS[1], &["success", "success", "success"]);
+    let model = ["--model", "some-model"];
+    let exec = |thread: &str, more: &[&str]| {
+        stage.uwf(&[&["thread", "exec", thread], &model[..], more].concat()).ok()
+    };
+    exec(&stage.start(), &["--agent", "codex -c 'a=b c'"]);
+    assert!(
+        stage.call(0).0.contains("-m\nsome-model\n-s\nworkspace-write\n-c\na=b c\n-\n"),
+        "{}",
+        stage.call(0).0
+    );
+    // Chosen by the configuration, it may know other models than the rest of the thread.
+    let thread = stage.start();
+    exec(&thread, &[]);
+    assert!(!stage.call(1).0.contains("some-model"), "{}", stage.call(1).0);
+    let shown = stage.uwf(&["thread", "show", &thread, "--format", "text"]).ok().out;
+    assert!(!shown.contains("adapt"), "{shown}");
+    let thread = stage.start();
+    exec(&thread, &["--agent", "codex"]);
+    let shown = stage.uwf(&["thread", "show", &thread, "--format", "text"]).ok().out;
+    assert!(shown.contains("--agent codex"), "{shown}");
+}
+
+#[test]
 fn agents_are_listed_with_what_is_found_of_them() {
     let stage = Stage::new(&AGENTS[1], &[]);
     let rows = stage.uwf(&["agents"]).ok().json();
@@ -507,6 +532,12 @@ fn agents_are_listed_with_what_is_found_of_them() {
     let exec = ["thread", "exec", &thread, "--agent", "cursor"];
     stage.uwf(&exec).fails(1, &["the agent `cursor` is not there: no program cursor-agent"]);
     assert_eq!(stage.steps(&thread).len(), 0);
+    // What an earlier step may have put there is not run.
+    let planted = stage.site.write("work/bin/cursor-agent", "#!/bin/sh\n");
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}/bin:/usr/bin:/bin", stage.site.workspace().display());
+    let said = Said::of(stage.command(&exec).env("PATH", path).output().unwrap());
+    said.fails(1, &["bin/cursor-agent is inside the thread's directory"]);
 }
 
 /// An agent that may write nothing but the workspace, and its own directory.

@@ -11,7 +11,7 @@
 //! - `read_file`, `write_file`, `edit_file`, `list_dir`, `grep`, `glob`, `run_command`, `tool_output` — one tool each,
 //!   same shape: `Args`, a function of `(&Args, &ToolContext)` to the answer or why there is none, and the words for the
 //!   model in the `.md` beside it
-//! - `shell` — where commands run, and what becomes of their output and processes; `outputs` — full outputs by name
+//! - `shell` — where commands and servers run, and what becomes of their output and processes; `outputs` — full outputs by name
 //! - `workspace` — the root as a directory handle: every path is resolved beneath it; `replace` — atomic writes;
 //!   `open_flags` — how files are opened
 //! - `writable` — which paths a role may write; `pattern` — globs; `walk` — walks that no ignore file can stop
@@ -106,6 +106,7 @@ pub use read_state::ReadState;
 pub use redact::{Redactor, redact};
 pub use run_dir::RunDir;
 pub use shell::environment::{EnvironmentSurvey, survey_environment};
+pub use shell::{NotStarted, ServerCommand, ServerProcess};
 pub use tool::ToolSpec;
 pub use toolbox::{Closed, Toolbox, ToolboxConfig, ToolboxError, check_names, specs};
 pub use writable::writable_trees;

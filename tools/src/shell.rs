@@ -11,6 +11,7 @@ mod memory;
 mod names;
 mod overuse;
 mod processes;
+mod server;
 pub(crate) mod spool;
 mod supervise;
 mod tracking;
@@ -34,6 +35,7 @@ use self::memory::MemoryBudget;
 pub(crate) use self::names::NAMED;
 pub(crate) use self::overuse::Overuse;
 use self::processes::{ProcessTree, Tracking};
+pub use self::server::{NotStarted, ServerCommand, ServerProcess};
 use self::spool::Spool;
 use self::supervise::Supervised;
 pub(crate) use self::supervise::{Cause, FinishedCommand};
@@ -192,15 +194,25 @@ impl Shell {
         cwd: &Path,
         cancel: &Cancel,
     ) -> Result<(RunningCommand, ProcessTree), ShellError> {
-        let mut state = lock(&self.state);
-        state.commands += 1;
         let mut command = Command::new(&self.program);
         command.arg("-c").arg(script).current_dir(cwd).env_clear().envs(self.env.iter().cloned());
+        command.stdin(Stdio::null());
+        self.launch(command, cancel)
+    }
+
+    /// Starts a process that has its program, its directory, its environment and its input.
+    fn launch(
+        &self,
+        mut command: Command,
+        cancel: &Cancel,
+    ) -> Result<(RunningCommand, ProcessTree), ShellError> {
+        let mut state = lock(&self.state);
+        state.commands += 1;
         command.env("TMPDIR", self.sandbox.policy().temporary());
         if let Some(config) = self.sandbox.git_config() {
             command.env("GIT_CONFIG_GLOBAL", config);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let holder = self.sandbox.holder();
         let mark = match &holder {
             Some(Holder::Namespace(_)) => None,

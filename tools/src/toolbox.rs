@@ -19,7 +19,7 @@ use crate::pattern::BadGlob;
 use crate::read_state::{ReadState, ReadStates};
 use crate::replace::WriteTarget;
 use crate::sandbox::Sandbox;
-use crate::shell::{Captured, Shell, environment};
+use crate::shell::{Captured, NotStarted, ServerCommand, ServerProcess, Shell, environment};
 use crate::similar_paths::ALIKE;
 use crate::tool::{ToolContext, ToolSpec, WorkspaceTool};
 use crate::workspace::WorkspaceDir;
@@ -150,13 +150,22 @@ impl Toolbox {
         tool.call(arguments, &ToolContext { workspace, limits, read_states, shell, git, cancel, deadline })
     }
 
+    /// Starts a program in the workspace that the run talks to, confined as commands are. It does not outlive the toolbox.
+    ///
+    /// # Errors
+    /// See [`NotStarted`].
+    pub fn start_server(&self, server: &ServerCommand, cancel: &Cancel) -> Result<ServerProcess, NotStarted> {
+        let cwd = self.workspace.path();
+        self.shell.start_server(server, cwd, cancel).map_err(|error| NotStarted::of(server, error))
+    }
+
     /// The workspace.
     pub(crate) fn workspace(&self) -> &WorkspaceDir {
         &self.workspace
     }
 
-    /// What a tool of the program's own says, as the output of a command is shown: the beginning and the end, and all of it
-    /// kept where that is not all.
+    /// What somebody else than a tool of this box says, as the output of a command is shown: the beginning and the end, and all
+    /// of it kept where that is not all.
     pub fn shown(&self, text: &str) -> ToolOutput {
         let Captured { text, truncated, total, output, .. } = self.shell.captured(text, &self.limits);
         let (output_hash, spool) = output.map(|output| (output.name, output.path)).unzip();

@@ -396,7 +396,8 @@ impl<'a> Visit<'a> {
         let finished = FinishedRun {
             agent: &self.place.agent.definition.name,
             session: self.session.as_ref().map_or("", |session| session.id.as_str()),
-            model: self.model.as_deref(),
+            // Where it is not told, its agent's name says more than nothing.
+            model: Some(self.model.as_deref().unwrap_or(&self.place.agent.definition.name)),
             is_replayable: false,
             assembled: self.state.conversation.assembled(),
             cost: self.state.sums().2.filter(|_| !self.unpriced),

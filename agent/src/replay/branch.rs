@@ -117,7 +117,7 @@ impl RecordedPart<'_> {
         let edits: Vec<String> = edits.map(|tool| tool.name.to_owned()).collect();
         let blobs = role_run::blobs(run);
         let spool = name.spool_dir(&journals_dir(run.home));
-        let toolbox = role_run::toolbox(run, Some(edits.clone()), (spool, &blobs))?;
+        let toolbox = role_run::alone(role_run::toolbox(run, Some(edits.clone()), (spool, &blobs))?, run);
         for (index, entry) in self.entries.iter().enumerate() {
             let Entry::Finished { message, facts, .. } = entry else { continue };
             let call = self.call(message.tool_call_id.as_deref().unwrap_or_default());

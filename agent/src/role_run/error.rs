@@ -8,6 +8,7 @@ use uwf_prompts::PromptError;
 use uwf_tools::ToolboxError;
 
 use crate::journal::{FindError, Journal, OutOfOrder};
+use crate::mcp::McpError;
 use crate::provider::ProviderError;
 use crate::react::Stopped;
 use crate::record::RecordError;
@@ -29,6 +30,9 @@ pub enum RunError {
     /// The workspace cannot be opened.
     #[error(transparent)]
     Tools(#[from] ToolboxError),
+    /// An MCP server does not start.
+    #[error(transparent)]
+    Servers(McpError),
     /// Another process has begun this visit.
     #[error(transparent)]
     Taken(#[from] FindError),

@@ -27,8 +27,10 @@ use crate::extract::Extractor;
 use crate::failure::{FailedAt, Failure};
 use crate::fetch::{self, FetchUrl};
 use crate::journal::{self, Entry, FindError, Journal, OutOfOrder, Surroundings};
+use crate::mcp::{ServerTools, ServersSetup};
 use crate::project::ProjectWords;
 use crate::provider::message::ToolDeclaration;
+use crate::provider::script::ScriptedServers;
 use crate::provider::{
     ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
 };
@@ -53,11 +55,12 @@ pub(super) fn open<'a>(
     provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
-    let signals = (run.signals)().map_err(RunError::Signals)?;
     let parts = match earlier {
         Some(earlier) => resume(earlier, run)?,
         None => begin(context, run)?,
     };
+    // After the servers have started: until here a signal ends the program at once.
+    let signals = (run.signals)().map_err(RunError::Signals)?;
     (run.begun)();
     let window_asks = window_asks(run.settings);
     let workspace = workspace(run, &parts.toolbox);
@@ -131,7 +134,7 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((run.clock)()) };
     let blobs = blobs(run);
     let toolbox = toolbox(run, run.settings.tools.clone(), (name.spool_dir(&sessions), &blobs))?;
-    let toolbox = with_fetch(toolbox, run.settings);
+    let toolbox = with_fetch(with_servers(toolbox, run, None)?, run.settings);
     let tools = toolbox.declarations();
     let root = if run.settings.added.placeless { String::new() } else { run.workspace.display().to_string() };
     let project = project(context, run, &toolbox);
@@ -167,7 +170,9 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     let mut names: Vec<String> = run.settings.tools.clone().unwrap_or_else(all_tools);
     names.retain(|name| tools.iter().any(|tool| tool.name == *name));
     let blobs = blobs(run);
-    let mut toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
+    let toolbox = toolbox(run, Some(names), (earlier.journal.spool_dir(), &blobs))?;
+    let is_over = earlier.state.ended.is_some();
+    let mut toolbox = if is_over { alone(toolbox, run) } else { with_servers(toolbox, run, Some(&tools))? };
     if tools.iter().any(|tool| tool.name == fetch::NAME) {
         toolbox = with_fetch(toolbox, run.settings);
     }
@@ -204,8 +209,8 @@ pub(crate) fn toolbox(
     run: &RunContext<'_>,
     allow: Option<Vec<String>>,
     (spool_dir, blobs): (PathBuf, &Arc<BlobStore>),
-) -> Result<Dispatch, ToolboxError> {
-    let toolbox = Toolbox::open(ToolboxConfig {
+) -> Result<Toolbox, ToolboxError> {
+    Toolbox::open(ToolboxConfig {
         root: run.workspace.to_owned(),
         allow,
         writable: run.settings.permissions.writable.clone(),
@@ -217,8 +222,35 @@ pub(crate) fn toolbox(
         allow_git_programs: run.settings.sandbox.git_programs,
         limits: uwf_tools::ToolLimits::default(),
         sandbox: Arc::clone(run.sandbox),
-    })?;
-    Ok(Dispatch::new(toolbox, run.settings.added.tools.clone()))
+    })
+}
+
+/// The tools over the workspace, and those that a program adds.
+pub(crate) fn alone(toolbox: Toolbox, run: &RunContext<'_>) -> Dispatch {
+    Dispatch::new(Arc::new(toolbox), run.settings.added.tools.clone(), ServerTools::default())
+}
+
+/// The same with the tools of the role's servers, which are started; of a run that goes on, those that it was `told` of.
+fn with_servers(
+    toolbox: Toolbox,
+    run: &RunContext<'_>,
+    told: Option<&[ToolDeclaration]>,
+) -> Result<Dispatch, RunError> {
+    let toolbox = Arc::new(toolbox);
+    let Settings { provider, mcp, permissions, added, .. } = run.settings;
+    let scripted = match provider {
+        ProviderSettings::Mock(script) if !mcp.is_empty() => Script::load(script)?.servers().clone(),
+        _ => ScriptedServers::new(),
+    };
+    let setup = ServersSetup {
+        servers: mcp,
+        scripted: &scripted,
+        toolbox: &toolbox,
+        told,
+        read_only: permissions.read_only,
+    };
+    let servers = ServerTools::start(&setup).map_err(RunError::Servers)?;
+    Ok(Dispatch::new(toolbox, added.tools.clone(), servers))
 }
 
 /// The tools with that for the web, where a host is allowed. In a scripted run the script has the pages.

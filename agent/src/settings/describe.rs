@@ -9,7 +9,7 @@ use uwf_engine::record;
 use uwf_store::json::sorted;
 use uwf_store::sounds_secret;
 
-use super::{Endpoint, Limits, ProviderSettings, Settings, recorded};
+use super::{Endpoint, Limits, McpServer, ProviderSettings, Settings, recorded};
 use crate::additions::OwnProvider;
 use crate::fetch::FetchPolicy;
 use crate::secrets::{Secrets, secret_texts};
@@ -50,6 +50,7 @@ impl Settings {
             role: json!(self.permissions),
             sandbox: self.sandbox.describe(),
             snapshots: self.snapshots.describe(),
+            mcp: self.mcp.iter().map(McpServer::describe).collect(),
             fetch: json!(self.fetch.as_ref().map(FetchPolicy::describe)),
             ..record::RecordedSettings::default()
         }))
@@ -88,6 +89,7 @@ impl Settings {
             let query = url.iter().flat_map(reqwest::Url::query_pairs);
             query.filter(|(name, _)| sounds_secret(name)).for_each(|(_, value)| secrets.add(&value));
         }
+        self.mcp.iter().for_each(|server| server.secrets(&mut secrets));
         secrets
     }
 }

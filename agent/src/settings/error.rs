@@ -54,6 +54,28 @@ pub enum SettingsError {
         /// The names there are.
         known: Vec<&'static str>,
     },
+    /// An MCP server that is none.
+    #[error("there is no MCP server {name}; agents/builtin.yaml has {}", words(.known))]
+    NoSuchServer {
+        /// The name.
+        name: String,
+        /// The names there are, the likeliest first.
+        known: Vec<String>,
+    },
+    /// A variable that an MCP server needs is not set.
+    #[error("the variable {name}, which the MCP server {server} needs, is not set")]
+    NoServerVariable {
+        /// The server.
+        server: String,
+        /// The variable.
+        name: String,
+    },
+    /// An MCP server at an address, for a role without a network.
+    #[error("the role has no network, and the MCP server {name} is at an address")]
+    ServerNeedsNetwork {
+        /// The server.
+        name: String,
+    },
     /// The environment asks for a sandbox that there is not.
     #[error("UWF_BUILTIN_SANDBOX: there is no sandbox {word:?}; there are strict, best-effort and off")]
     NoSuchLevel {
@@ -96,6 +118,15 @@ impl SettingsError {
             ),
             SettingsError::BaseUrl(_) => Some("a base URL looks like https://api.openai.com/v1"),
             SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),
+            SettingsError::NoSuchServer { .. } => Some(
+                "describe it there: `mcpServers: { NAME: { command: PROGRAM, args: [...] } }`, or `{ NAME: { url: ... } }`",
+            ),
+            SettingsError::NoServerVariable { .. } => Some(
+                "set it, or write it into $UWF_HOME/.env; `envVars` and `bearerTokenEnv` name such variables",
+            ),
+            SettingsError::ServerNeedsNetwork { .. } => {
+                Some("take `network: false` from the role, or the server")
+            }
             SettingsError::FetchHost { .. } => Some(
                 "a host is a name such as docs.rs or *.example.com, with a port where it is another: localhost:8080",
             ),
@@ -106,4 +137,9 @@ impl SettingsError {
             _ => None,
         }
     }
+}
+
+/// The names, or that there are none.
+fn words(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -14,6 +14,7 @@ use uwf_store::json::sorted;
 
 use super::SettingsError;
 use super::fetch::{self, FileFetch};
+use super::mcp::{self, FileServers};
 use super::snapshots::{self, FileSnapshots};
 use crate::confinement::FileSandbox;
 use crate::permissions::RolePermissions;
@@ -39,6 +40,7 @@ pub(super) struct File {
     pub(super) instructions: Option<Vec<String>>,
     pub(super) skills: Option<Vec<String>>,
     pub(super) snapshots: FileSnapshots,
+    pub(super) mcp_servers: FileServers,
 }
 
 /// The files that describe a provider.
@@ -217,6 +219,7 @@ fn shape() -> Value {
         "instructions": texts,
         "skills": texts,
         "snapshots": snapshots::shape(),
+        "mcpServers": mcp::shape(),
         "roles": map(role()),
     })))
 }
@@ -230,7 +233,7 @@ fn role() -> Value {
         "model": text(), "reasoningEffort": text(),
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "tools": list(json!({"enum": tools})), "readOnly": flag, "writable": list(text()), "network": flag,
-        "fetch": list(text()),
+        "mcpServers": list(text()), "fetch": list(text()),
     }))
 }
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use uwf_engine::Env;
 
 use super::{
-    Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource, Settings,
-    SettingsError, SnapshotSettings, WindowSize,
+    FileServers, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource,
+    Settings, SettingsError, SnapshotSettings, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
 use crate::permissions::{PermissionsByRole, RolePermissions};
@@ -47,6 +47,8 @@ impl Settings {
             roles: PermissionsByRole::default(),
             permissions: RolePermissions::default(),
             sandbox: SandboxSettings::default(),
+            mcp: Vec::new(),
+            mcp_servers: FileServers::new(),
             snapshots: SnapshotSettings { enabled: false, ..SnapshotSettings::default() },
             project: ProjectSettings::default(),
             provenance: Vec::new(),

@@ -237,6 +237,9 @@ pub(super) struct RunOptions {
     /// Offer these tools alone
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) tools: Option<Vec<String>>,
+    /// Offer the tools of these servers of `mcpServers` in agents/builtin.yaml, too, whatever the role
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) mcp: Vec<String>,
     /// How much of the sandbox must be there for commands (default strict)
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(super) sandbox: Option<SandboxLevel>,
@@ -343,6 +346,7 @@ impl RunOptions {
             budget_recorded: false,
             role_model: None,
             tools: self.tools.clone(),
+            mcp: self.mcp.clone(),
             sandbox: self.sandbox.map(level),
             allow_network: self.allow_network,
             fetch_hosts: self.fetch_host.clone(),

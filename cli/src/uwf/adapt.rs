@@ -3,7 +3,7 @@
 
 mod confined;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use uwf_store::Hash;
 
@@ -18,7 +18,9 @@ use uwf_agent::external::{self, Definition, ExternalAgent, VisitContext};
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::resume::ResumedRun;
 use uwf_engine::config::defined::COMMAND;
+use uwf_engine::exec::ExecError;
 use uwf_engine::home::Env;
+use uwf_engine::spawn::SpawnError;
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::EDGE_PROMPT;
 use uwf_engine::{AdapterOutput, AgentRequest, thread};
@@ -83,16 +85,25 @@ fn program(
         false => definition.program_of(home),
     };
     let programs = Programs::look_up([named.as_str()], env.get("PATH"));
-    let file = programs.file_of(&named, &[&session.cwd]).ok();
-    match file.filter(|file| programs.any_file_of(file).is_some() || !named.contains('/')) {
-        Some(file) => Ok(Program { file, passed }),
-        None => {
+    let own = thread_directory(session, args)?;
+    let dirs = [Some(session.cwd.as_path()), own.as_deref()].map(|dir| dir.unwrap_or(&session.cwd));
+    match programs.file_of(&named, &dirs) {
+        Ok(file) if programs.any_file_of(&file).is_some() => Ok(Program { file, passed }),
+        Err(inside @ SpawnError::Inside { .. }) => Err(ExecError::Spawn(inside).into()),
+        _ => {
             let error = format!("the agent `{}` is not there: no program {named}", definition.name);
             let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
             Err(CliError::user(error)
                 .with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))
         }
     }
+}
+
+/// The directory of the thread that is played, which may be another one than that of this visit.
+fn thread_directory(session: &Session<'_>, args: &Adapt) -> Result<Option<PathBuf>, CliError> {
+    let Some(thread) = &args.thread else { return Ok(None) };
+    let (thread, store) = (session.thread_id(thread)?, session.store()?);
+    Ok(Some(thread::head(&store, &thread)?.start(&store)?.cwd.into()))
 }
 
 /// Plays the visit, goes on with it, or gives its reply again.

@@ -11,6 +11,7 @@ mod doctor;
 mod exec;
 mod init;
 mod log;
+mod mcp;
 mod models;
 mod prompt;
 mod replay;
@@ -37,6 +38,7 @@ pub(super) use self::doctor::Doctor;
 pub(super) use self::exec::{AgentFlags, Exec, How, MAX_STEPS, Poke, Resume, Rounds, Start};
 pub(super) use self::init::{Init, Template};
 pub(super) use self::log::{LogCommand, LogShow};
+pub(super) use self::mcp::Mcp;
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
 pub(super) use self::replay::Replay;
@@ -267,6 +269,19 @@ pub(super) enum Noun {
                            ssh -L 8700:127.0.0.1:8700 host uwf serve --port 8700"
     )]
     Serve(Serve),
+    /// Offer registered workflows as tools to other agents (MCP)
+    #[command(
+        long_about = "Speak the Model Context Protocol on stdin and stdout, for a client that starts this command: Claude Code, codex, an \
+                      editor. Its tools are uwf_workflows, uwf_start, uwf_status, uwf_answer, uwf_result and uwf_stop: a client begins a \
+                      registered workflow on a task, waits for its result, with progress, and answers what it asks.\n\n\
+                      What it begins is a run in the background as `uwf run --background` begins it, and goes on when the client ends. \
+                      Threads work in the current directory, or in those of --root, and below; threads of other directories do not exist \
+                      for a client.\n\n\
+                      Exit status: 0 the client has gone, 1 nobody speaks the protocol, or something that was typed is wrong.",
+        after_long_help = "Examples:\n  uwf mcp\n  uwf mcp --root ~/src --workflow solve-issue -- --max-cost 2\n  \
+                           claude mcp add uwf -- uwf mcp --root ~/src"
+    )]
+    Mcp(Mcp),
     /// Connect a model: write its endpoint into config.yaml
     ///
     /// It becomes the default model, and everything else in the file stays. On a terminal, what is not given is asked.

@@ -21,6 +21,7 @@ mod init;
 mod legacy;
 mod log;
 mod logs;
+mod mcp;
 mod models;
 mod prompt;
 mod replay;
@@ -117,6 +118,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
         Noun::Serve(args) => serve::serve(session, &args),
+        Noun::Mcp(args) => mcp::mcp(session, &args),
         Noun::Setup(setup) => setup::run(session, &setup),
         Noun::Models(models) => models::run(session, &models),
         Noun::Cost(what) => cost::cost(session, &what),

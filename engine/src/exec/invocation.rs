@@ -368,8 +368,12 @@ impl Engine<'_> {
             command.args.extend(options.chosen.to_builtin_args());
             return command;
         }
-        if command.of_definition().is_some() {
-            command.args.extend(options.chosen.to_adapter_args());
+        if let Some(name) = command.of_definition() {
+            // A model is that of the agent it was named with: another one's would not know it.
+            let named = options.agent.iter().chain(&options.chosen.agent);
+            let is_named = named.into_iter().any(|named| named.of_definition() == Some(name));
+            let args = options.chosen.to_adapter_args(is_named);
+            command.args.extend(args);
         }
         let untold = options.chosen.of_builtin_alone();
         if !untold.is_empty() && command.of_workflow().is_none() {

@@ -43,6 +43,9 @@ pub struct RecordedSettings {
     /// What is captured of the workspace; absent in settings of earlier versions.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub snapshots: Value,
+    /// The MCP servers that it had, without what may be a secret; absent where there were none.
+    #[serde(deserialize_with = "lenient::field", skip_serializing_if = "Vec::is_empty")]
+    pub mcp: Vec<Value>,
     /// What could be fetched from the web; absent where nothing could.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub fetch: Value,

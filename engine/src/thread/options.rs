@@ -185,10 +185,11 @@ impl ThreadOptions {
         args
     }
 
-    /// The options as `uwf adapt` takes them.
-    pub fn to_adapter_args(&self) -> Vec<String> {
-        let named = [("--model", &self.model), ("--sandbox", &self.sandbox)];
-        let set = named.into_iter().filter_map(|(name, value)| Some([name, value.as_deref()?]));
+    /// The options as `uwf adapt` takes them; the model where it is meant for this agent.
+    pub fn to_adapter_args(&self, with_model: bool) -> Vec<String> {
+        let model = self.model.as_deref().filter(|_| with_model);
+        let named = [("--model", model), ("--sandbox", self.sandbox.as_deref())];
+        let set = named.into_iter().filter_map(|(name, value)| Some([name, value?]));
         set.flatten().map(str::to_owned).collect()
     }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libc::{c_int, c_long};
-use rustix::fs::{Mode, OFlags, RawDir};
+use rustix::fs::{FileType, Mode, OFlags, RawDir};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, LinkNameSpaceType};
 use seccompiler::BpfProgram;
@@ -128,7 +128,7 @@ pub(super) fn checked(result: c_long) -> io::Result<c_long> {
 }
 
 /// Enters `namespaces`, and again the directory that the process is in: a mount namespace is entered at its root. Input is
-/// opened anew inside: by a handle from outside a command could change the mode of a device.
+/// opened anew inside: by a handle from outside a command could change the mode of a device. The pipe of a server stays.
 fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     if namespaces.is_empty() {
         return Ok(());
@@ -143,6 +143,9 @@ fn enter(namespaces: &[(OwnedFd, LinkNameSpaceType)]) -> io::Result<()> {
     }
     // SAFETY: getcwd ended the path with a zero.
     checked(unsafe { libc::chdir(here.as_ptr()) }.into())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(rustix::stdio::stdin())?.st_mode) == FileType::Fifo {
+        return Ok(());
+    }
     let null = rustix::fs::open(c"/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }

@@ -1,7 +1,7 @@
 //! Starting a process, confined by a [`ChildSetup`] or not.
 
 use std::io;
-use std::process::{ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -21,6 +21,8 @@ pub(crate) struct RunningCommand {
     pub(crate) pid: Pid,
     /// Its pid in the PID namespace, if it is in one.
     pub(crate) inside: Option<i32>,
+    /// Where it was asked for.
+    pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
 }
@@ -44,10 +46,13 @@ pub(super) fn start_in(mut command: Command, setup: &Arc<ChildSetup>) -> io::Res
     let beside = Pid::from_raw(forked.outside).filter(|_| forked.outside > 0);
     match (started, beside) {
         (Ok(mut child), Some(pid)) => {
+            // To wait closes what is still there of it.
+            let stdin = child.stdin.take();
             child.wait()?;
             Ok(RunningCommand {
                 pid,
                 inside: Some(forked.inside),
+                stdin,
                 stdout: child.stdout.take(),
                 stderr: child.stderr.take(),
             })
@@ -84,7 +89,8 @@ pub(super) fn start_bare(mut command: Command) -> io::Result<RunningCommand> {
 fn running(mut child: std::process::Child) -> io::Result<RunningCommand> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::other("the process has no usable pid"))?;
-    Ok(RunningCommand { pid, inside: None, stdout: child.stdout.take(), stderr: child.stderr.take() })
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    Ok(RunningCommand { pid, inside: None, stdin, stdout, stderr })
 }
 
 /// Whether a process that applies `setup` can be started: a shell that does nothing.

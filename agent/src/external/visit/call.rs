@@ -1,6 +1,6 @@
 //! What is heard of a call of the agent becomes entries of the journal, and its end an outcome.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -18,6 +18,12 @@ use crate::react::Stopped;
 
 /// How long the title of a call is, in characters.
 const TITLE: usize = 80;
+
+/// How much of a tool's output is kept, in bytes; of what is longer the beginning and the end.
+const OUTPUT: usize = 256 << 10;
+
+/// How much of an answer that is a text is kept, in bytes: the end.
+const TEXT: usize = 16 << 20;
 
 /// How much of an agent's own words goes into an error, in characters.
 const WORDS: usize = 2_000;
@@ -40,7 +46,9 @@ pub(super) struct Listener<'v, 'a> {
     since: Instant,
     started: BTreeMap<String, (Instant, String)>,
     /// What is no event: the answer, where that is a text.
-    text: Vec<String>,
+    text: VecDeque<String>,
+    /// How long that is.
+    bytes: usize,
     /// Why nothing more can be written.
     broken: Option<Stopped>,
 }
@@ -53,8 +61,8 @@ pub(super) struct HeardCall {
 
 impl<'v, 'a> Listener<'v, 'a> {
     pub(super) fn new(visit: &'v mut Visit<'a>, turns: Turns) -> Listener<'v, 'a> {
-        let (started, text) = (BTreeMap::new(), Vec::new());
-        Listener { visit, turns, since: Instant::now(), started, text, broken: None }
+        let (started, text) = (BTreeMap::new(), VecDeque::new());
+        Listener { visit, turns, since: Instant::now(), started, text, bytes: 0, broken: None }
     }
 
     /// Takes over what is heard. What cannot be written is told at the end: the agent is not stopped in the middle for it.
@@ -74,11 +82,20 @@ impl<'v, 'a> Listener<'v, 'a> {
             },
             Heard::Line(line) if reply.ends(line) => self.turns.take(Told::Done),
             Heard::Line(line) => {
-                self.text.push((*line).to_owned());
+                self.keep(line);
                 Vec::new()
             }
         };
         self.act(acts);
+    }
+
+    fn keep(&mut self, line: &str) {
+        self.bytes += line.len() + 1;
+        self.text.push_back(line.to_owned());
+        while self.bytes > TEXT {
+            let Some(first) = self.text.pop_front() else { break };
+            self.bytes -= first.len() + 1;
+        }
     }
 
     /// Whether the line tells the session.
@@ -146,14 +163,14 @@ impl<'v, 'a> Listener<'v, 'a> {
         let ToldResult { id, output, failed, exit_code } = result;
         let (since, title) = self.started.remove(&id).unwrap_or((Instant::now(), String::new()));
         let facts = ToolFacts { title, is_error: failed, exit_code, ..ToolFacts::default() };
-        let (message, at, duration_ms) = (Message::result(&id, output), self.at(), took(since));
+        let (message, at, duration_ms) = (Message::result(&id, shortened(output)), self.at(), took(since));
         self.since = Instant::now();
         self.visit.write(Entry::Finished { message, at, duration_ms, facts })
     }
 
     /// Nothing more comes: what was held back is written.
     pub(super) fn end(mut self) -> Result<HeardCall, Stopped> {
-        let text = self.text.join("\n");
+        let text = std::mem::take(&mut self.text).make_contiguous().join("\n");
         if self.visit.place.agent.definition.reply.format == Format::Json
             && let Some(event) = value_in(&text)
         {
@@ -168,6 +185,17 @@ impl<'v, 'a> Listener<'v, 'a> {
             None => Ok(HeardCall { turns: self.turns, text }),
         }
     }
+}
+
+/// The output, as much of it as is kept.
+fn shortened(output: String) -> String {
+    let over = output.len().saturating_sub(OUTPUT);
+    if over == 0 {
+        return output;
+    }
+    let head = output.floor_char_boundary(OUTPUT / 2);
+    let tail = output.ceil_char_boundary(output.len() - OUTPUT / 2);
+    format!("{}\n[{} bytes are left out]\n{}", &output[..head], tail - head, &output[tail..])
 }
 
 /// A call in a line.
@@ -250,6 +278,14 @@ impl Visit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_output_the_beginning_and_the_end_are_kept() {
+        assert_eq!(shortened("é".repeat(10)), "é".repeat(10));
+        let long = shortened(format!("begin{}end", "é".repeat(OUTPUT)));
+        assert!(long.starts_with("beginé") && long.ends_with("éend") && long.len() < OUTPUT + 100);
+        assert!(long.contains("\n[262154 bytes are left out]\n"));
+    }
 
     #[test]
     fn a_call_has_a_title() {

@@ -219,7 +219,7 @@ fn shown(mut url: Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let address = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     address || host == "localhost" || host.ends_with(".localhost")

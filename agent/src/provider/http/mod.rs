@@ -21,12 +21,13 @@ pub(crate) use body_reader::read_body;
 pub use config::HttpConfig;
 pub(crate) use config::{EchoReasoning, IDLE};
 pub use endpoint::host_and_path;
-pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER};
+pub(crate) use endpoint::{ROLE_HEADER, STEP_HEADER, is_loopback};
 pub(crate) use network_error::innermost;
 pub use probe::Served;
 #[cfg(feature = "otel")]
 pub(crate) use resolver::Resolver;
 pub(crate) use resolver::look_up;
+pub(crate) use transport::builder;
 
 use self::body::ReplyEvents;
 use self::endpoint::HttpEndpoint;

@@ -12,7 +12,7 @@ use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures_util::StreamExt;
 use hyper::Response as HttpResponse;
-use reqwest::{Client, Response};
+use reqwest::{Client, ClientBuilder, Response};
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
@@ -49,6 +49,13 @@ pub(super) struct Exchange {
 
 /// The HTTP client of an endpoint.
 pub(super) fn client(endpoint: &HttpEndpoint) -> Result<Client, ProviderError> {
+    builder((endpoint.is_tls, endpoint.is_loopback))
+        .build()
+        .map_err(|error| ProviderError::Setup(format!("no HTTP client can be made: {}", innermost(&error))))
+}
+
+/// A client as all here are.
+pub(crate) fn builder((is_tls, is_loopback): (bool, bool)) -> ClientBuilder {
     // Fails only when one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = Client::builder()
@@ -58,16 +65,14 @@ pub(super) fn client(endpoint: &HttpEndpoint) -> Result<Client, ProviderError> {
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true)
         .user_agent(concat!("uwf-builtin/", env!("CARGO_PKG_VERSION")));
-    if endpoint.is_loopback {
+    if is_loopback {
         client = client.no_proxy();
     }
-    if !endpoint.is_tls && endpoint.is_loopback {
+    if !is_tls && is_loopback {
         // Nothing to verify: reading the system's certificates would be most of the start-up time.
         client = client.tls_certs_only([]);
     }
     client
-        .build()
-        .map_err(|error| ProviderError::Setup(format!("no HTTP client can be made: {}", innermost(&error))))
 }
 
 impl tower::Service<HttpRequestFactory> for Exchange {

@@ -10,13 +10,14 @@
 //! ```
 //!
 //! Apart because two players share it. Reading (`read`) names every problem at once; `expect` checks a request; `schema`
-//! tells editors what a file may hold. Nothing here waits, talks or counts calls: where a player stands in a script is the
+//! tells editors what a file may hold; `servers` are MCP servers that a script plays beside the model. Nothing here waits, talks or counts calls: where a player stands in a script is the
 //! player's business.
 
 mod expect;
 mod pages;
 mod read;
 mod schema;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,6 +25,9 @@ use std::time::Duration;
 
 pub(crate) use expect::ScriptExpectation;
 pub(crate) use pages::ScriptedPage;
+#[cfg(test)]
+pub(crate) use servers::ScriptedResult;
+pub(crate) use servers::{ScriptedServers, ScriptedTool};
 
 use serde_json::{Map, Value, json};
 
@@ -40,6 +44,8 @@ pub struct Script {
     /// The file, for errors.
     name: String,
     plan: ScriptPlan,
+    /// The MCP servers that it plays.
+    servers: ScriptedServers,
     /// `fetch:` the pages of the web, by their URLs.
     pages: BTreeMap<String, ScriptedPage>,
 }
@@ -145,14 +151,20 @@ impl Script {
     /// # Errors
     /// As [`Script::load`].
     pub fn parse(name: &str, text: &str) -> Result<Script, ProviderError> {
-        let (plan, pages) =
-            read::plan(text).map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
-        Ok(Script { name: name.to_owned(), plan, pages })
+        let read = read::script(text);
+        let (plan, pages, servers) =
+            read.map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
+        Ok(Script { name: name.to_owned(), plan, pages, servers })
     }
 
     /// What `fetch_url` finds, by URL.
     pub(crate) fn pages(&self) -> &BTreeMap<String, ScriptedPage> {
         &self.pages
+    }
+
+    /// The MCP servers that it plays.
+    pub(crate) fn servers(&self) -> &ScriptedServers {
+        &self.servers
     }
 
     /// What errors call it: the file.

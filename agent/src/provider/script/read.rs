@@ -2,6 +2,8 @@
 //!
 //! Apart because reading collects problems (each with its place and line) while the plan itself is always whole.
 
+mod servers;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -12,7 +14,10 @@ use uwf_store::suggest;
 use uwf_workflow::yaml::{self, Document};
 
 use super::expect::{self, ScriptExpectation};
-use super::{BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedPage};
+use super::{
+    BodyEnding, ScriptEntry, ScriptPlan, ScriptStep, ScriptedCall, ScriptedError, ScriptedPage,
+    ScriptedServers,
+};
 use crate::provider::message::TokenUsage;
 
 const ENTRY: &[&str] = &[
@@ -34,23 +39,23 @@ const FAULTS: &[&str] = &["reset", "error", "body", "drop_after_bytes", "stall_a
 const CALL: &[&str] = &["id", "name", "arguments"];
 const ERROR: &[&str] = &["status", "retry_after", "message", "code", "headers"];
 const USAGE: &[&str] = &["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"];
-const TOP: &[&str] = &["turns", "roles", "steps", "name", "description", "fetch"];
+const TOP: &[&str] = &["turns", "roles", "steps", "name", "description", "fetch", "mcp"];
 const STEP: &[&str] = &["role", "output", "expect", "usage", "delay_ms"];
 
-/// What a script holds: what the model says, and what the web does.
-type Read = (ScriptPlan, BTreeMap<String, ScriptedPage>);
+/// What a script holds: what the model says, what the web does, and what servers do.
+type Read = (ScriptPlan, BTreeMap<String, ScriptedPage>, ScriptedServers);
 
 /// Reads a script; the error names all problems, one a line.
-pub(super) fn plan(text: &str) -> Result<Read, String> {
+pub(super) fn script(text: &str) -> Result<Read, String> {
     let document = yaml::parse(text).map_err(|error| error.to_string())?;
     let mut reader = ScriptReader { document: &document, problems: Vec::new() };
-    let (plan, pages) = (reader.plan(), reader.pages());
+    let (plan, pages, servers) = (reader.plan(), reader.pages(), reader.servers());
     let mut problems = reader.problems;
     problems.sort_by_key(|(line, _)| *line);
     let problems: Vec<String> =
         problems.into_iter().map(|(line, what)| format!("line {line}: {what}")).collect();
     match (plan, problems.as_slice()) {
-        (Some(plan), []) => Ok((plan, pages)),
+        (Some(plan), []) => Ok((plan, pages, servers)),
         (_, [only]) => Err(only.clone()),
         (_, problems) => Err(format!("{} problems:\n  {}", problems.len(), problems.join("\n  "))),
     }

@@ -130,6 +130,17 @@ mod tests {
 - {steps: [{role: r}]}
 - {steps: [{role: r, output: 5}]}
 - {steps: [{role: r, output: a, content: b}]}
+- {turns: [{content: a}], mcp: {s: [{name: t, results: [a, {error: b}]}, {name: u, description: d, input_schema: {}, read_only: true, results: [c]}]}}
+- {turns: [{content: a}], mcp: null}
+- {turns: [{content: a}], mcp: [a]}
+- {turns: [{content: a}], mcp: {s: []}}
+- {turns: [{content: a}], mcp: {s: [{name: t}]}}
+- {turns: [{content: a}], mcp: {s: [{results: [a]}]}}
+- {turns: [{content: a}], mcp: {s: [{name: t, results: []}]}}
+- {turns: [{content: a}], mcp: {s: [{name: t, results: [5]}]}}
+- {turns: [{content: a}], mcp: {s: [{name: t, results: [{text: a}]}]}}
+- {turns: [{content: a}], mcp: {s: [{name: t, results: [a], read_only: 1}]}}
+- {turns: [{content: a}], mcp: {s: [{name: null, results: [a]}]}}
 "#;
 
     #[test]
@@ -143,6 +154,6 @@ mod tests {
             assert_eq!(validator.is_valid(&script), read.is_ok(), "{script}: {read:?}");
             good += usize::from(read.is_ok());
         }
-        assert_eq!(good, 20);
+        assert_eq!(good, 22);
     }
 }
