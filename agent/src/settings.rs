@@ -169,10 +169,9 @@ impl Settings {
         let loaded_from = LoadedFrom { flags: flags.clone(), env: env.clone(), home: home.to_owned() };
         let path = home.join(BUILTIN);
         let mut file = File::load(&path)?;
-        let extracts = file.extract;
+        let (extracts, set_window) = (file.extract, (file.context_window, SettingSource::File(BUILTIN)));
         let roles = PermissionsByRole::read(std::mem::take(&mut file.roles))?;
         let (limits, mut bounds) = limits(&flags, &file.budget);
-        let set_window = (file.context_window, SettingSource::File(BUILTIN));
         let mut set_prices = std::mem::take(&mut file.prices);
         let invalid =
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
@@ -182,8 +181,7 @@ impl Settings {
         let project = file::project((file.instructions.take(), file.skills.take())).map_err(invalid)?;
         let snapshots = std::mem::take(&mut file.snapshots);
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
-        let mcp_servers = std::mem::take(&mut file.mcp_servers);
-        mcp::check(&mcp_servers).map_err(invalid)?;
+        let mcp_servers = mcp::checked(std::mem::take(&mut file.mcp_servers)).map_err(invalid)?;
         let (provider, model, extract, mut provenance) = match flags.mock {
             Some(script) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());

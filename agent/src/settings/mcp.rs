@@ -94,18 +94,18 @@ pub(super) fn shape() -> Value {
     json!({"type": "object", "additionalProperties": server})
 }
 
-/// Whether the servers are well described.
+/// The servers, if they are well described.
 ///
 /// # Errors
 /// What is wrong, in words.
-pub(super) fn check(servers: &FileServers) -> Result<(), String> {
-    for (name, server) in servers {
+pub(super) fn checked(servers: FileServers) -> Result<FileServers, String> {
+    for (name, server) in &servers {
         let wrong = server.wrong().or_else(|| (!is_name(name)).then_some(NAME));
         if let Some(wrong) = wrong {
             return Err(format!("mcpServers.{name}: {wrong}"));
         }
     }
-    Ok(())
+    Ok(servers)
 }
 
 const NAME: &str = "a name has 1 to 24 letters, digits and `-`, and begins with a letter";
