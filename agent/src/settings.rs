@@ -254,7 +254,10 @@ impl Settings {
         let typed = self.loaded_from.flags.mcp.iter().filter(|_| role != COMPACT);
         let names = permissions.mcp_servers.iter().chain(typed);
         settings.mcp = mcp::wanted(names, &settings.mcp_servers, (&self.loaded_from.env, has_network))?;
-        settings.sandbox.within = permissions.writable.as_deref().map(uwf_tools::writable_trees);
+        settings.sandbox.within = match permissions.read_only {
+            true => Some(Vec::new()),
+            false => permissions.writable.as_deref().map(uwf_tools::writable_trees),
+        };
         Ok(Settings { permissions, ..settings })
     }
 }

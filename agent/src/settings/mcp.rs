@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::Env;
+use uwf_engine::config::masked;
 use uwf_store::{sounds_secret, suggest};
 
 use super::{SettingsError, without_query};
@@ -210,7 +211,7 @@ impl McpServer {
     pub(super) fn describe(&self) -> Value {
         let mut told = match &self.reach {
             McpReach::Stdio { command, args, env } => {
-                json!({"command": command, "args": args, "env": env.keys().collect::<Vec<_>>()})
+                json!({"command": command, "args": masked(&json!(args), "args"), "env": env.keys().collect::<Vec<_>>()})
             }
             McpReach::Http { url, headers } => {
                 json!({"url": without_query(url), "headers": headers.keys().collect::<Vec<_>>()})

@@ -51,6 +51,10 @@ impl Runs {
             Call::Status { thread } | Call::Result { thread, .. } => self.status(&self.own(thread)?),
             Call::Answer { thread, text } => {
                 let thread = self.own(thread)?;
+                let status = self.status(&thread)?["status"].clone();
+                if status != "suspended" {
+                    return Err(format!("thread {thread} asks nothing: its status is {status}"));
+                }
                 let words =
                     ["thread", "resume", thread.as_str(), "--prompt=-", "--until-end", "--background"];
                 self.uwf(&words, text)?;
