@@ -117,17 +117,16 @@ pub fn ask(
     let name = &agent.definition.name;
     let unknown = || AskError::UnknownFork { session: id.to_owned(), agent: name.clone() };
     let known = asked.sessions.get(&Sessions::ask(id)).ok_or_else(unknown)?;
-    let (kind, session) = match &known.fork_of {
-        Some(own) if known.id.is_empty() => (CallKind::Fork, own.clone()),
-        _ => (CallKind::Resume, known.id.clone()),
-    };
+    // Each question is put to another fork, of the step's session or of the last fork: a session that goes on may do what a
+    // visit may.
+    let session = known.fork_of.clone().filter(|_| known.id.is_empty()).unwrap_or_else(|| known.id.clone());
     let text = uwf_prompts::question(question.text)?;
-    let told = match asked.call(kind, text, session.clone()) {
-        Err(AskError::Failed { .. }) if kind == CallKind::Fork => return asked.anew(store),
+    let told = match asked.call(CallKind::Fork, text, session.clone()) {
+        Err(AskError::Failed { .. }) => return asked.anew(store),
         told => told?,
     };
     // One that tells no session of its own: the next question is put to another fork.
-    if let Some(id_of_agent) = told.session.filter(|made| kind == CallKind::Resume || *made != session) {
+    if let Some(id_of_agent) = told.session.filter(|made| *made != session) {
         let fork = KnownSession { id: id_of_agent, ..known };
         asked.sessions.keep(&Sessions::ask(id), fork).map_err(AskError::Sessions)?;
     }
@@ -167,6 +166,7 @@ impl Asked<'_> {
             process::call(self.agent, (kind, values), (self.question.cwd, &cache), &mut |heard| {
                 listener.hear(&heard);
             })?;
+        let secrets = self.agent.secrets();
         let (turns, text) = listener.end();
         let exited = finished.status.code().is_some_and(|code| exit.done.contains(&code));
         let has_said = turns.turns.is_done || !reply.tells_end();
@@ -177,9 +177,13 @@ impl Asked<'_> {
             }
         };
         if exited && !turns.turns.has_failed && has_said && !answer.trim().is_empty() {
-            return Ok(ToldAnswer { text: answer.trim().to_owned(), session: turns.session });
+            return Ok(ToldAnswer {
+                text: secrets.clean(answer.trim()).into_owned(),
+                session: turns.session,
+            });
         }
         let words = turns.turns.error.clone().unwrap_or_else(|| finished.stderr_tail.clone());
+        let words = secrets.clean(&words);
         let words = uwf_store::excerpt(&words, MESSAGE);
         let words = if words.is_empty() { String::new() } else { format!(": {words}") };
         Err(AskError::Failed { agent: name.clone(), exit: finished.exit(), words })

@@ -24,14 +24,18 @@ pub struct Confined {
 }
 
 impl Confined {
-    /// What the definition says, for the program in `file`; `home` is what `~` stands for.
-    pub fn new(definition: &Definition, file: &Path, (level, home): (Level, Option<&Path>)) -> Confined {
+    /// What the definition says, for the program in `file`; `home` is what `~` stands for, `uwf` where keys are.
+    pub fn new(
+        definition: &Definition,
+        file: &Path,
+        (level, home, uwf): (Level, Option<&Path>, &Path),
+    ) -> Confined {
         let paths = |paths: &[PathBuf]| -> Vec<PathBuf> {
             paths.iter().filter_map(|path| absolute(path, home)).collect()
         };
         let needs = &definition.sandbox;
         let mut readable = paths(&needs.readable);
-        readable.extend(belongs_to(file));
+        readable.extend(belongs_to(file, home, uwf));
         Confined { level, network: needs.network, writable: paths(&needs.writable), readable }
     }
 
@@ -59,11 +63,17 @@ fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// Where a program lies with what belongs to it: the packages it is one of, else its directory.
-fn belongs_to(file: &Path) -> Option<PathBuf> {
+/// Where a program lies with what belongs to it: the packages it is one of, else its directory; the file alone where
+/// that would show a whole home, or keys.
+fn belongs_to(file: &Path, home: Option<&Path>, uwf: &Path) -> Option<PathBuf> {
     let file = file.canonicalize().ok()?;
     let packages = file.ancestors().filter(|dir| dir.file_name().is_some_and(|name| name == "node_modules"));
-    packages.last().or(file.parent()).map(Path::to_owned)
+    let dir = packages.last().or(file.parent())?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let uwf = real(uwf);
+    let shows_more =
+        home.is_some_and(|home| real(home).starts_with(dir)) || uwf.starts_with(dir) || dir.starts_with(&uwf);
+    Some(if shows_more { file.clone() } else { dir.to_owned() })
 }
 
 #[cfg(test)]
@@ -79,12 +89,23 @@ mod tests {
         std::fs::write(package.join("agent"), "").unwrap();
         std::os::unix::fs::symlink(package.join("agent"), dir.join("agent")).unwrap();
         let definition = Definition::find(&dir, "claude-code").unwrap();
-        let confined = Confined::new(&definition, &dir.join("agent"), (Level::Strict, Some(&dir)));
+        let confined =
+            Confined::new(&definition, &dir.join("agent"), (Level::Strict, Some(&dir), &dir.join(".uwf")));
         assert_eq!(confined.readable, [dir.join("lib/node_modules")]);
         assert_eq!(confined.writable, [dir.join(".claude"), dir.join(".claude.json")]);
         assert!(confined.network);
         confined.make_own_directories().unwrap();
         assert!(dir.join(".claude").is_dir() && !dir.join(".claude.json").exists());
+        let belongs_to = |file: &Path| belongs_to(file, Some(&dir), &dir.join(".uwf"));
         assert_eq!(belongs_to(&package.join("none")), None);
+        // Not a home because a program lies in it, nor the file of keys beside one.
+        for (place, shown) in
+            [("mine", "mine"), (".uwf/agents/mine", ".uwf/agents/mine"), ("bin/mine", "bin")]
+        {
+            let file = dir.join(place);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "").unwrap();
+            assert_eq!(belongs_to(&file), Some(dir.join(shown)));
+        }
     }
 }

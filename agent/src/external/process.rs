@@ -16,11 +16,13 @@ use uwf_engine::Env;
 use uwf_engine::home::make_private;
 use uwf_engine::spawn::protocol::{AgentCommand, SANDBOX, STEP_OF};
 use uwf_engine::spawn::{self, Finished, ProcessSpec, Sinks, SpawnError, StopSignal};
+use uwf_store::sounds_secret;
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::template::TemplateError;
 
 use super::argv::{self, CallKind, CallValues};
 use super::definition::{Definition, PromptBy};
+use crate::secrets::Secrets;
 
 /// The longest line that is listened to: longer ones are passed over.
 const LINE: usize = 32 << 20;
@@ -44,6 +46,25 @@ pub struct ExternalAgent<'a> {
     pub confined_by: &'a [String],
     /// Called when a call is over, for what it may have left running.
     pub ended: &'a dyn Fn(),
+}
+
+impl ExternalAgent<'_> {
+    /// What nobody may be shown of what it starts from: the keys that its definition names, and the values of names that
+    /// sound so.
+    pub(super) fn secrets(&self) -> Secrets {
+        let named =
+            |name: &str| self.definition.needs.env.iter().any(|key| key == name) || sounds_secret(name);
+        let mut secrets = Secrets::default();
+        for (name, value) in
+            self.env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
+        {
+            // A number of tokens is none.
+            if named(name) && value.parse::<f64>().is_err() {
+                secrets.add(value);
+            }
+        }
+        secrets
+    }
 }
 
 /// Why a call did not come to its own end.

@@ -121,9 +121,7 @@ impl<'a> Visit<'a> {
             Some(earlier) => resumed(earlier, place)?,
             None => begun(context, place, session.is_some())?,
         };
-        let mut secrets = Secrets::default();
-        let named = definition.needs.env.iter().filter_map(|name| place.agent.env.text(name));
-        named.for_each(|secret| secrets.add(secret));
+        let secrets = place.agent.secrets();
         let model = place.agent.model.map(str::to_owned);
         let unpriced = false;
         Ok(Visit { context, place, journal, state, on_notice, secrets, sessions, session, model, unpriced })

@@ -90,7 +90,9 @@ impl List<'_, '_> {
     }
 
     fn file_of(&self, program: &str) -> Option<String> {
-        Programs::look_up([program], self.env.get("PATH")).any_file_of(program)
+        // It is asked for its version: what lies in this directory is not run, as no step would run it.
+        let found = Programs::look_up([program], self.env.get("PATH")).file_of(program, &[&self.session.cwd]);
+        found.ok().filter(|file| Path::new(file).is_file())
     }
 
     fn builtin(&self) -> AgentRow {

@@ -231,8 +231,11 @@ impl Visit<'_> {
             });
         }
         if let Some(session) = self.session.take() {
-            let session = session.having_used(turns.used());
-            self.session = Some(KnownSession { run: self.journal.session().to_owned(), ..session });
+            let run = self.journal.session().to_owned();
+            let session = KnownSession { run, ..session.having_used(turns.used()) };
+            // Known at once: whoever goes on after an interruption of the next call counts from here.
+            self.sessions.keep(&self.key(), session.clone()).ok();
+            self.session = Some(session);
         }
         let answer = match definition.reply.format {
             Format::Text => text,

@@ -46,15 +46,18 @@ pub(super) fn walls(
     let program = session.program.as_deref().and_then(Path::to_str);
     let program = program.ok_or_else(|| CliError::user("cannot tell which program this is"))?;
     let home = env.get("HOME").map(Path::new);
-    let confined = Confined::new(definition, Path::new(file), (level, home));
+    let confined = Confined::new(definition, Path::new(file), (level, home, &session.homes()?.uwf));
     let made = confined.make_own_directories();
     made.map_err(|error| CliError::said("cannot make the directories of the agent", error))?;
     let asked = serde_json::to_string(&confined).expect("paths of a definition are text");
     let workspace = session.directory(None)?;
     let tried = Confinement::prepare(&confined.settings(), &session.homes()?, &workspace, env)?;
     let refusal = tried.sandbox.refusal().map(|refusal| format!("{refusal}. {}", refusal.hint()));
-    let confined_by = [program, COMMAND, &asked].map(str::to_owned).to_vec();
-    Ok(Walls { enforced: tried.sandbox.enforced().clone(), refusal, confined_by })
+    let enforced = tried.sandbox.enforced().clone();
+    // Behind a wall that is none an agent keeps the sandbox of its own.
+    let holds = enforced.landlock.is_some() || enforced.mounts;
+    let confined_by = holds.then(|| [program, COMMAND, &asked].map(str::to_owned).to_vec());
+    Ok(Walls { enforced, refusal, confined_by: confined_by.unwrap_or_default() })
 }
 
 /// Runs the program that stands behind what is asked for; its exit status is this program's.
