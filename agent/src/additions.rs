@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::dispatch::OwnTool;
+use crate::own_tool::OwnTool;
 use crate::provider::message::{Completion, Request};
 use crate::provider::sent::LastSent;
 use crate::provider::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError, Script};

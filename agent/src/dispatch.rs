@@ -4,48 +4,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use uwf_tools::{Cancel, Closed, ReadState, ToolOutput, ToolSpec, Toolbox};
 
 use crate::mcp::ServerTools;
+use crate::own_tool::{OwnOutput, OwnTool};
 use crate::provider::message::{ToolCall, ToolDeclaration};
 
 /// The longest text that an own tool gives the model, in bytes, as that of a command.
 const MAX_TEXT: usize = 50_000;
-
-/// A tool that a program adds, as the loop calls it.
-pub(crate) trait OwnTool: Send + Sync {
-    /// What the model is told of it.
-    fn declaration(&self) -> &ToolDeclaration;
-
-    /// Whether it changes nothing, so that calls may run side by side.
-    fn reads_only(&self) -> bool;
-
-    /// Runs it to its end, or until it is cancelled.
-    fn call(&self, arguments: &str, cancel: &Cancel) -> OwnOutput;
-}
-
-/// What a call of an own tool came to.
-#[derive(Debug, Default)]
-pub(crate) struct OwnOutput {
-    /// For the model, or what went wrong.
-    pub text: String,
-    /// One line for people; the tool's name where there is none.
-    pub title: String,
-    /// Whether it did not do what was asked.
-    pub is_error: bool,
-    /// What is told of it in the record.
-    pub about: Option<Value>,
-    /// Whether all of the text is kept where it is too long to be shown, as that of a command is.
-    pub is_kept: bool,
-}
-
-impl From<Result<String, String>> for OwnOutput {
-    fn from(called: Result<String, String>) -> OwnOutput {
-        let is_error = called.is_err();
-        OwnOutput { text: called.unwrap_or_else(|wrong| wrong), is_error, ..OwnOutput::default() }
-    }
-}
 
 /// All tools of a run.
 pub(crate) struct Dispatch {

@@ -73,6 +73,7 @@ mod fetch;
 mod frontmatter;
 mod loop_guard;
 mod mcp;
+mod own_tool;
 mod permissions;
 mod prices;
 mod project;

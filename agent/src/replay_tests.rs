@@ -58,7 +58,7 @@ fn what_nobody_waited_for_never_comes_again() {
 /// A tool of a program.
 struct OwnTool(crate::provider::message::ToolDeclaration);
 
-impl crate::dispatch::OwnTool for OwnTool {
+impl crate::own_tool::OwnTool for OwnTool {
     fn declaration(&self) -> &crate::provider::message::ToolDeclaration {
         &self.0
     }
@@ -67,7 +67,7 @@ impl crate::dispatch::OwnTool for OwnTool {
         true
     }
 
-    fn call(&self, _: &str, _: &uwf_tools::Cancel) -> crate::dispatch::OwnOutput {
+    fn call(&self, _: &str, _: &uwf_tools::Cancel) -> crate::own_tool::OwnOutput {
         Ok("12 pieces".to_owned()).into()
     }
 }
@@ -97,7 +97,7 @@ fn a_run_with_a_model_and_a_tool_of_a_program_is_played_without_them() {
             description: "d".into(),
             parameters,
         };
-        let tool: std::sync::Arc<dyn crate::dispatch::OwnTool> = std::sync::Arc::new(OwnTool(declaration));
+        let tool: std::sync::Arc<dyn crate::own_tool::OwnTool> = std::sync::Arc::new(OwnTool(declaration));
         let own = |settings: &mut crate::settings::Settings| {
             settings.added.tools = vec![tool.clone()];
             let model = crate::additions::OwnProvider::Model(std::sync::Arc::new(OwnModel(answer)));

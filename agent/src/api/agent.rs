@@ -13,7 +13,7 @@ use super::tool::{self, Declared, Tool};
 use super::workspace::Workspace;
 use crate::additions::{Additions, OutputCheck};
 use crate::budget::Limits;
-use crate::dispatch::OwnTool;
+use crate::own_tool::OwnTool;
 use crate::provider::message::Sampling;
 use crate::settings::{Endpoint, Settings};
 

@@ -11,7 +11,7 @@ use super::error::AgentError;
 use super::model::BoxError;
 use super::schema::arguments;
 use crate::call_runtime;
-use crate::dispatch::{OwnOutput, OwnTool};
+use crate::own_tool::{OwnOutput, OwnTool};
 use crate::provider::message::ToolDeclaration;
 
 /// A tool of the program's own.

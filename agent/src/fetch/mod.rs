@@ -32,7 +32,7 @@ pub(crate) use self::policy::{FetchPolicy, HostRule};
 use self::policy::{Refusal, Target};
 use self::scripted::ScriptedNet;
 use crate::call_runtime;
-use crate::dispatch::{OwnOutput, OwnTool};
+use crate::own_tool::{OwnOutput, OwnTool};
 use crate::provider::ScriptedPage;
 use crate::provider::message::ToolDeclaration;
 
