@@ -49,7 +49,11 @@ fn reference(name: &str) -> String {
 
 /// The settings of one server, `name`, that node runs.
 fn server(name: &str, args: &[&str], more: &str) -> String {
-    format!("mcpServers:\n  {name}: {{ command: node, args: {args:?}{more} }}\n")
+    // The sandbox has a `/tmp` of its own, and the repository may lie in the other one.
+    let readable = here();
+    format!(
+        "sandbox: {{ readable: [{readable:?}] }}\nmcpServers:\n  {name}: {{ command: node, args: {args:?}{more} }}\n"
+    )
 }
 
 /// The server that does what it should not.

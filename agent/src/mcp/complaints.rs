@@ -36,7 +36,8 @@ impl Complaints {
         self.with(|heard| heard.is_over = true);
     }
 
-    /// The last line that says something; waits a little for a server that has just ended.
+    /// The last line that speaks of an error, or the last of all (Node.js ends with its version); waits a little for a
+    /// server that has just ended.
     pub(super) fn last(&self) -> Option<String> {
         let begun = Instant::now();
         while !self.with(|heard| heard.is_over) && begun.elapsed() < LAST {
@@ -44,7 +45,8 @@ impl Complaints {
         }
         let text = self.with(|heard| String::from_utf8_lossy(&heard.end).into_owned());
         let plain: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
-        let line = plain.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        let lines = || plain.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+        let line = lines().find(|line| line.to_lowercase().contains("error")).or_else(|| lines().next())?;
         Some(uwf_store::excerpt(line, TOLD).into_owned())
     }
 
@@ -68,6 +70,10 @@ mod tests {
         };
         assert_eq!(said(""), None);
         assert_eq!(said("one\n\x1b[31mtwo\x07\n \n").as_deref(), Some("[31mtwo"));
+        assert_eq!(
+            said("at x\nError: no module\n  code: 1\nNode.js v20").as_deref(),
+            Some("Error: no module")
+        );
         assert_eq!(said(&"x".repeat(10_000)).unwrap().chars().count(), TOLD + 1);
     }
 }

@@ -214,7 +214,7 @@ fn it_is_confined_as_commands_are() {
     let site = Site::new();
     let secret = site.write("home/.ssh/id_ed25519", "the key");
     let own = site.write("work/own.txt", "mine");
-    let settings = format!("{}sandbox: {{ network: false }}\n", hostile("ok", ""));
+    let settings = hostile("ok", "").replace("readable:", "network: false, readable:");
     let read = |path: &str| call("h__reach", &format!("text: {path:?}"));
     let turns = [read(&secret), read(&own), read("/proc/1/environ")];
     plan(&site, &settings, &turns.concat(), &MCP).ok();
