@@ -11,6 +11,8 @@
 //! | [`record`] | the nodes: a case that was judged, what judges found, an evaluation; the only home of these shapes |
 //! | [`case`](mod@case) | one case as a plain value, which numbers and reports are made of |
 //! | [`load`](mod@load) | an evaluation by its name, with its cases |
+//! | [`numbers`] | what scores come to: means with intervals, differences, votes; pure functions over slices |
+//! | [`report`] | what an evaluation comes to, and what two differ by: values, and those as text |
 //!
 //! # Invariants
 //!
@@ -26,7 +28,9 @@
 pub mod case;
 mod error;
 pub mod load;
+pub mod numbers;
 pub mod record;
+pub mod report;
 
 pub use case::{Case, JudgeScore, Outcome, Tokens};
 pub use error::EvalError;
