@@ -27,6 +27,9 @@ pub struct Global {
     pub color: Color,
 }
 
+/// The greatest seed: a store keeps numbers as JavaScript does.
+pub const GREATEST_SEED: u64 = (1 << 53) - 1;
+
 /// A time limit: `90s`, `20m`, and more than nothing.
 ///
 /// # Errors

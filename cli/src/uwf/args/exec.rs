@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::shell::{SandboxLevel, dollars, temperature};
+use crate::shell::{GREATEST_SEED, SandboxLevel, dollars, temperature};
 
 /// What begins.
 #[derive(Debug, Args)]
@@ -139,6 +139,9 @@ pub(in crate::uwf) struct AgentFlags {
     /// uwf-builtin: use a scripted model instead: no network, no key
     #[arg(long, value_name = "FILE")]
     pub(in crate::uwf) mock: Option<PathBuf>,
+    /// uwf-builtin: draw the behaviours of the mock script from this seed [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=GREATEST_SEED))]
+    pub(in crate::uwf) mock_seed: Option<u64>,
     /// uwf-builtin: what one visit of a role may cost at most, in USD
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(in crate::uwf) max_cost: Option<f64>,
