@@ -49,6 +49,14 @@ pub enum EvalError {
     /// An evaluation was begun otherwise.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// What a case was judged by is not there any more.
+    #[error("case {task}/{repeat} cannot be judged again: its thread is gone")]
+    Gone {
+        /// The task.
+        task: String,
+        /// Which of its cases.
+        repeat: u32,
+    },
     /// This program is to stop.
     #[error("stopped by a signal")]
     Stopped,

@@ -16,7 +16,8 @@ use crate::record::{Hallucination, StepClaims};
 
 pub(super) fn judge(bench: &Bench<'_>) -> Result<Said, Silent> {
     let mut found = Hallucination::default();
-    let mut known = Known { commands: Vec::new(), texts: vec![bench.subject.prompt.to_owned()] };
+    let mut known =
+        Known { commands: Vec::new(), results: Vec::new(), texts: vec![bench.subject.prompt.to_owned()] };
     for step in &bench.seen.steps {
         known.learn(step);
         if step.turns.is_empty() {
@@ -47,14 +48,16 @@ pub(super) fn judge(bench: &Bench<'_>) -> Result<Said, Silent> {
 struct Known {
     /// The calls of tools, as JSON of their arguments with single blanks.
     commands: Vec<String>,
-    /// What was told: prompts and results of tools.
+    /// What tools answered.
+    results: Vec<String>,
+    /// What else was told: prompts, arguments of tools.
     texts: Vec<String>,
 }
 
 impl Known {
     fn learn(&mut self, step: &SeenStep) {
         self.texts.push(step.asked.clone());
-        self.texts.extend(step.results().map(str::to_owned));
+        self.results.extend(step.results().map(str::to_owned));
         for (_, args) in step.calls() {
             let command = serde_json::from_str::<serde_json::Value>(args).ok();
             let command = command.and_then(|args| Some(args.get("command")?.as_str()?.to_owned()));
@@ -72,7 +75,11 @@ impl Known {
                 let command = squeezed(command);
                 self.commands.iter().any(|ran| ran.contains(&command))
             }
-            Claim::Count(number, _) => self.texts.iter().any(|text| has_number(text, number)),
+            // What tools said counts; where none were used, what was told.
+            Claim::Count(number, _) => {
+                let told = if self.results.is_empty() { &self.texts } else { &self.results };
+                told.iter().any(|text| has_number(text, number))
+            }
             Claim::Path(path) => {
                 let trees = [bench.subject.after, bench.subject.before];
                 for tree in trees {
@@ -80,7 +87,8 @@ impl Known {
                         return Ok(true);
                     }
                 }
-                is_in(bench.subject.workspace, path) || self.texts.iter().any(|text| text.contains(path))
+                is_in(bench.subject.workspace, path)
+                    || self.results.iter().chain(&self.texts).any(|text| text.contains(path))
             }
         })
     }

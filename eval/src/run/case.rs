@@ -157,10 +157,11 @@ impl Work<'_> {
         Ok(thread::start_as(store, thread, (&self.planned.workflow, &task.prompt, cwd))?)
     }
 
-    fn options(&self, _repeat: u32) -> ThreadOptions {
+    fn options(&self, repeat: u32) -> ThreadOptions {
         let mut options = self.runner.options.clone();
         if let Some(script) = &self.planned.script {
             options.mock = Some(script.path.display().to_string());
+            options.mock_seed = Some(self.seed(repeat));
         }
         options.max_cost = options.max_cost.or(self.planned.task.limits.cost_usd);
         options

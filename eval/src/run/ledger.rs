@@ -128,3 +128,18 @@ pub(super) fn finish(
     store.vars().apply(&changes)?;
     Ok(value)
 }
+
+/// Records a case that was judged again; gives the record.
+pub(super) fn note(store: &Store, records: &Records, run: &EvalRun) -> Result<Hash, EvalError> {
+    let value = put(store, &records.run, run)?;
+    let name = run_variable(&run.task, &ThreadId::new(store.now()).to_string());
+    let (schema, tags, expect) = (records.run, BTreeMap::new(), Expect::Any);
+    store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }])?;
+    Ok(value)
+}
+
+/// The record of an evaluation whose cases were judged again.
+pub(super) fn replace(store: &Store, records: &Records, evaluation: &Evaluation) -> Result<(), EvalError> {
+    let forget = VarChange::RemovePrefix { prefix: cases_prefix(&evaluation.name) };
+    name(store, records, evaluation, vec![forget])
+}

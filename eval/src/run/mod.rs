@@ -6,6 +6,7 @@
 //! record. Whatever is killed at any moment is gone on with: a case that is recorded is not run again, and one that has begun
 //! has its thread.
 
+mod again;
 mod case;
 mod drive;
 mod ledger;
@@ -31,6 +32,7 @@ use crate::judge::Judging;
 use crate::record::{CaseRef, Evaluation, Records};
 use crate::{EvalError, load};
 
+pub use self::again::judge_again;
 pub(crate) use self::measure::Measured;
 pub use self::plan::{Plan, PlanError, Planned, Script};
 pub use self::seed::seed_of;

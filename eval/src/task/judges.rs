@@ -226,8 +226,12 @@ fn read_schema(reader: &mut Reader<'_>, of: &Section<'_>) -> Option<Value> {
     let named = reader.text(of, "schema")?;
     let read = place::file(reader.dir, &named).and_then(|file| {
         let text = place::read_text(&file).map_err(|error| format!("`{named}` cannot be read: {error}"))?;
-        let value: Value =
+        let mut value: Value =
             serde_json::from_str(&text).map_err(|error| format!("`{named}` is no JSON: {error}"))?;
+        // Which dialect it is says nothing to a store: there is one.
+        if let Some(keywords) = value.as_object_mut() {
+            keywords.remove("$schema");
+        }
         schema::check(&value).map_err(|error| format!("`{named}` is no schema for data: {error}"))?;
         Ok(value)
     });
