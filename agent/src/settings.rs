@@ -16,6 +16,7 @@ mod on_record;
 mod program;
 mod provenance;
 mod recorded;
+mod shared;
 mod snapshots;
 
 use std::fmt;
@@ -40,6 +41,7 @@ use self::model::prices_row;
 pub use self::model::{WindowSize, WindowSource};
 pub use self::provenance::Provenance;
 use self::provenance::{SettingSource, Sourced, first, variable, window};
+pub use self::shared::SharedSettings;
 pub use self::snapshots::SnapshotSettings;
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;

@@ -14,6 +14,8 @@
 //! | [`task`] | a task: what is asked for, of which files, and who judges; checked |
 //! | [`judge`] | what each judge says of a case, and all together |
 //! | [`run`](mod@run) | cases side by side, from their threads to their records |
+//! | [`numbers`] | what scores come to: means with intervals, differences, votes; pure functions over slices |
+//! | [`report`] | what an evaluation comes to, and what two differ by: values, and those as text |
 //!
 //! # Invariants
 //!
@@ -30,7 +32,9 @@ pub mod case;
 mod error;
 pub mod judge;
 pub mod load;
+pub mod numbers;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod task;
 

@@ -8,7 +8,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::ReplayArgs;
 use uwf_agent::provider::message::Sampling;
-use uwf_tools::sandbox::Level;
 
 use uwf_agent::settings::Flags;
 
@@ -267,14 +266,6 @@ pub(super) struct RunOptions {
     pub(super) reasoning_effort: Option<String>,
 }
 
-fn level(sandbox: SandboxLevel) -> Level {
-    match sandbox {
-        SandboxLevel::Strict => Level::Strict,
-        SandboxLevel::BestEffort => Level::BestEffort,
-        SandboxLevel::Off => Level::Off,
-    }
-}
-
 /// `mock-server`.
 #[derive(Debug, Args)]
 #[command(
@@ -354,7 +345,7 @@ impl RunOptions {
             role_model: None,
             tools: self.tools.clone(),
             mcp: self.mcp.clone(),
-            sandbox: self.sandbox.map(level),
+            sandbox: self.sandbox.map(SandboxLevel::level),
             allow_network: self.allow_network,
             fetch_hosts: self.fetch_host.clone(),
             no_snapshots: self.no_snapshots,

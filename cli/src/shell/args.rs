@@ -5,6 +5,7 @@ mod man_pages;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use uwf_tools::sandbox::Level;
 
 pub use self::man_pages::{Completions, Man};
 
@@ -96,6 +97,15 @@ pub enum SandboxLevel {
 }
 
 impl SandboxLevel {
+    /// What it means.
+    pub fn level(self) -> Level {
+        match self {
+            SandboxLevel::Strict => Level::Strict,
+            SandboxLevel::BestEffort => Level::BestEffort,
+            SandboxLevel::Off => Level::Off,
+        }
+    }
+
     /// The word as it is typed, and as agents are told it.
     pub fn as_str(self) -> &'static str {
         match self {
