@@ -10,6 +10,9 @@ use uwf_tools::sandbox::Level;
 use super::definition::Definition;
 use crate::confinement::SandboxSettings;
 
+/// What stands before a line that tells what became of git, on the stderr of the process that confines a call.
+pub const OF_GIT: &str = "uwf: git: ";
+
 /// What is asked for, as it is handed to the process that confines a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confined {

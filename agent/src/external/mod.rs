@@ -24,7 +24,7 @@ mod reply;
 mod sessions;
 mod visit;
 
-pub use self::confined::Confined;
+pub use self::confined::{Confined, OF_GIT};
 pub use self::definition::{Definition, DefinitionError};
 pub use self::found::{Probe, version};
 pub use self::process::ExternalAgent;

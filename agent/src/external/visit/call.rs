@@ -8,6 +8,7 @@ use uwf_engine::spawn::Finished;
 
 use super::{Visit, took};
 use crate::external::argv::CallKind;
+use crate::external::confined::OF_GIT;
 use crate::external::process::Heard;
 use crate::external::reply::{Act, Format, Told, ToldResult, ToldTurn, Turns, told, value_in};
 use crate::external::sessions::KnownSession;
@@ -24,6 +25,9 @@ const OUTPUT: usize = 256 << 10;
 
 /// How much of an answer that is a text is kept, in bytes: the end.
 const TEXT: usize = 16 << 20;
+
+/// How many lines are heard of what became of git.
+const GIT_LINES: usize = 32;
 
 /// How much of an agent's own words goes into an error, in characters.
 const WORDS: usize = 2_000;
@@ -49,6 +53,8 @@ pub(super) struct Listener<'v, 'a> {
     text: VecDeque<String>,
     /// How long that is.
     bytes: usize,
+    /// What became of git.
+    git: Vec<String>,
     /// Why nothing more can be written.
     broken: Option<Stopped>,
 }
@@ -57,12 +63,14 @@ pub(super) struct Listener<'v, 'a> {
 pub(super) struct HeardCall {
     pub turns: Turns,
     text: String,
+    /// What became of git.
+    pub git: Vec<String>,
 }
 
 impl<'v, 'a> Listener<'v, 'a> {
     pub(super) fn new(visit: &'v mut Visit<'a>, turns: Turns) -> Listener<'v, 'a> {
-        let (started, text) = (BTreeMap::new(), VecDeque::new());
-        Listener { visit, turns, since: Instant::now(), started, text, bytes: 0, broken: None }
+        let (started, text, git) = (BTreeMap::new(), VecDeque::new(), Vec::new());
+        Listener { visit, turns, since: Instant::now(), started, text, bytes: 0, git, broken: None }
     }
 
     /// Takes over what is heard. What cannot be written is told at the end: the agent is not stopped in the middle for it.
@@ -74,7 +82,10 @@ impl<'v, 'a> Listener<'v, 'a> {
                 self.turns.idle()
             }
             Heard::Line(line) | Heard::Complaint(line) if self.tells_session(line) => Vec::new(),
-            Heard::Complaint(_) => Vec::new(),
+            Heard::Complaint(line) => {
+                self.complained(line);
+                Vec::new()
+            }
             Heard::Line(line) if reply.skips(line) => Vec::new(),
             Heard::Line(line) if reply.format == Format::Jsonl => match serde_json::from_str(line) {
                 Ok(event) => self.event(&event),
@@ -87,6 +98,13 @@ impl<'v, 'a> Listener<'v, 'a> {
             }
         };
         self.act(acts);
+    }
+
+    /// Of what is complained only what the sandbox says of git is kept here.
+    fn complained(&mut self, line: &str) {
+        let is_confined = !self.visit.place.agent.confined_by.is_empty();
+        let of_git = line.strip_prefix(OF_GIT).filter(|_| is_confined && self.git.len() < GIT_LINES);
+        self.git.extend(of_git.map(|what| self.visit.secrets.clean(what).into_owned()));
     }
 
     fn keep(&mut self, line: &str) {
@@ -182,7 +200,7 @@ impl<'v, 'a> Listener<'v, 'a> {
         let text = self.visit.secrets.clean(&text).into_owned();
         match self.broken {
             Some(stopped) => Err(stopped),
-            None => Ok(HeardCall { turns: self.turns, text }),
+            None => Ok(HeardCall { turns: self.turns, text, git: self.git }),
         }
     }
 }
@@ -216,11 +234,13 @@ impl Visit<'_> {
         kind: CallKind,
     ) -> Result<Outcome, Stopped> {
         let definition = self.place.agent.definition;
-        let HeardCall { turns, text } = heard;
+        let HeardCall { turns, text, .. } = heard;
         let code = finished.status.code();
         let exited = code.is_some_and(|code| definition.exit.done.contains(&code));
         let has_said = turns.is_done || !definition.reply.tells_end();
-        self.unpriced |= definition.reply.sums_cost() && !turns.tells_cost;
+        if definition.reply.sums_cost() && !turns.tells_cost {
+            self.unpriced("the agent has not told what a call costs")?;
+        }
         if !exited || turns.has_failed || !has_said {
             let words = self.words(&turns, &text, finished);
             let is_unknown =
@@ -250,6 +270,19 @@ impl Visit<'_> {
             self.sync()?;
         }
         Ok(Outcome::Text(answer))
+    }
+
+    /// What became of git, behind all that was said in the call: for the record, and for the agent if it is called again.
+    pub(super) fn tell_of_git(&mut self, git: &[String]) -> Result<(), Stopped> {
+        if git.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "at the end of the call, git: {}. Nobody but people may change which programs git runs: say in your answer what \
+             they should set, or that it is needed",
+            git.join("; ")
+        );
+        self.say(MessageKind::Closing, text)
     }
 
     /// What the agent says of its failure.

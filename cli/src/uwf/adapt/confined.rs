@@ -11,9 +11,10 @@ use std::path::Path;
 use super::super::args::Adapt;
 use crate::shell::{CliError, ProcessContext, SandboxLevel, Session, USAGE, USER};
 use uwf_agent::confinement::Confinement;
-use uwf_agent::external::{Confined, Definition};
+use uwf_agent::external::{Confined, Definition, OF_GIT};
 use uwf_engine::home::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level};
+use uwf_tools::{Cancel, GitGuard};
 
 /// The word by which this program is started so; not for people.
 pub(in crate::uwf) const COMMAND: &str = "run-confined";
@@ -26,6 +27,27 @@ pub(super) struct Walls {
     pub(super) refusal: Option<String>,
     /// What stands before the agent's program.
     pub(super) confined_by: Vec<String>,
+}
+
+/// Does something with a confined agent, and looks at git before and after: the process that confines a call looks, too, but
+/// may be ended before it is done. What there is to tell comes with it.
+pub(super) fn watching_git<T>(
+    (walls, workspace): (&Walls, &Path),
+    session: &mut Session<'_>,
+    work: impl FnOnce(&mut Session<'_>) -> T,
+) -> T {
+    let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let git = GitGuard::new(&root, walls.confined_by.is_empty(), &[]);
+    git.begin(&Cancel::default());
+    let done = work(session);
+    let cancel = Cancel::default();
+    if session.stop.signal().is_some() {
+        cancel.cancel();
+    }
+    for line in git.end(&cancel).lines() {
+        session.ui.warn(&format!("git: {line}"));
+    }
+    done
 }
 
 /// Finds out what can be enforced.
@@ -79,7 +101,13 @@ pub(in crate::uwf) fn serve(process: ProcessContext<'_>) -> u8 {
         ran.map_err(|error| error.to_string())
     });
     match ran {
-        Ok(code) => u8::try_from(code).unwrap_or(USER),
+        Ok(ran) => {
+            for line in &ran.undone {
+                writeln!(process.err, "{OF_GIT}{line}").ok();
+            }
+            // Whoever goes on must not find out by using git.
+            if ran.standing.is_empty() { u8::try_from(ran.code).unwrap_or(USER) } else { USER }
+        }
         Err(error) => {
             writeln!(process.err, "{error}").ok();
             USER
