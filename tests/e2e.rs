@@ -28,6 +28,8 @@ mod attacks;
 mod background;
 #[path = "e2e/bad_input.rs"]
 mod bad_input;
+#[path = "e2e/behaviours.rs"]
+mod behaviours;
 #[path = "e2e/book.rs"]
 mod book;
 #[path = "e2e/bounds.rs"]

@@ -110,20 +110,20 @@ pub async fn ask(
     let record = Detail::read(run.store, &question.detail)?;
     let forks = ForkStore::find(question, record.session_id.as_deref(), run.home)?;
     let earlier = forks.earlier()?;
-    let context = provider_context(&record, earlier.len(), run.trace);
+    let context = provider_context(&record, (earlier.len(), &question.text), run.trace);
     let before = before(run.store, (&question.detail, &record), earlier)?;
     let mut provider = role_run::provider(run.settings, context).map_err(RunError::from)?;
-    let journal = forks.journal(question, run)?;
+    let journal = forks.journal(question, run, provider.behaviour())?;
     answer(&question.text, (before, journal), run, provider.as_mut(), on_notice).await
 }
 
 /// What the provider must know of a question before which so many were answered.
 pub(crate) fn provider_context<'r>(
     record: &Detail,
-    visit: usize,
+    (visit, question): (usize, &'r str),
     trace: Option<&'r Trace>,
 ) -> ProviderContext<'r> {
-    let position = ScriptPosition { role: ROLE, visit, step: visit };
+    let position = ScriptPosition { role: ROLE, visit, step: visit, prompt: Some(question) };
     // The step's run has paid for these.
     let learnt = serde_json::from_value(record.settings().learnt).into_iter().collect();
     ProviderContext { position, answered: 0, thread: None, learnt, trace }

@@ -94,7 +94,8 @@ fn private(homes: &Homes) -> Vec<PathBuf> {
     [homes.uwf.clone(), homes.ocas.clone()].into_iter().chain(linked).collect()
 }
 
-fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+/// The path, where it begins with `/` or `~/`; `home` is what `~` stands for.
+pub(crate) fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match path.strip_prefix("~") {
         Ok(below) => home.map(|home| home.join(below)),
         Err(_) => path.is_absolute().then(|| path.to_owned()),

@@ -80,7 +80,7 @@ turns:
 
 #[tokio::test]
 async fn the_same_completion_in_process_streamed_and_whole() {
-    let position = ScriptPosition { role: "r", visit: 0, step: 0 };
+    let position = ScriptPosition { role: "r", visit: 0, step: 0, prompt: None };
     let mut mock = Mock::new(script(TALK), position).unwrap();
     let expected = [ask(&mut mock).await.unwrap(), ask(&mut mock).await.unwrap()];
     assert_eq!(expected[0].tool_calls.len(), 3);

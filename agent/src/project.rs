@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_prompts::{ProjectFileView, ProjectView, PromptError, SkillView};
-use uwf_tools::Toolbox;
+use uwf_tools::{FoundText, Toolbox};
 use uwf_workflow::{frontmatter, yaml};
 
 use crate::provider::message::ToolCall;
@@ -94,6 +94,27 @@ impl ProjectWords {
         let can_read = tools.specs().iter().any(|tool| tool.name == "read_file");
         let skills = if can_read { skills(tools, &settings.skills) } else { Vec::new() };
         ProjectWords { files, skills }
+    }
+
+    /// What the root says, for an agent that `reads` files of these names by itself: none of them is told it again, nor what one of
+    /// them says or takes in.
+    pub(crate) fn unread(
+        text_of: &dyn Fn(&str, usize) -> Option<FoundText>,
+        settings: &ProjectSettings,
+        reads: &[String],
+    ) -> ProjectWords {
+        let found = |name: &String| {
+            let found = text_of(name, MOST).filter(|found| !found.text.trim().is_empty())?;
+            Some(ProjectFile { path: name.clone(), text: found.text, is_cut: found.is_cut })
+        };
+        let first = settings.instructions.iter().find_map(found);
+        let is_read = |file: &ProjectFile| {
+            let takes_in =
+                |own: ProjectFile| own.text == file.text || own.text.contains(&format!("@{}", file.path));
+            reads.contains(&file.path) || reads.iter().filter_map(found).any(takes_in)
+        };
+        let files = first.into_iter().filter(|file| !is_read(file)).collect();
+        ProjectWords { files, skills: Vec::new() }
     }
 
     /// Hands them on as prompts take them.
@@ -267,6 +288,31 @@ mod tests {
             told.say(vec![file("a/AGENTS.md", 10)]).unwrap().is_some(),
             "it is not in the conversation any more"
         );
+    }
+
+    #[test]
+    fn an_agent_is_told_what_it_does_not_read_by_itself() {
+        let settings = ProjectSettings {
+            instructions: vec!["AGENTS.md".to_owned(), "CLAUDE.md".to_owned()],
+            skills: Vec::new(),
+        };
+        let told = |files: &[(&str, &str)], reads: &[&str]| {
+            let text_of = |path: &str, _| {
+                let file = files.iter().find(|(name, _)| *name == path);
+                file.map(|(_, text)| FoundText { text: (*text).to_owned(), is_cut: false })
+            };
+            let reads: Vec<String> = reads.iter().map(|name| (*name).to_owned()).collect();
+            let words = ProjectWords::unread(&text_of, &settings, &reads);
+            words.files.into_iter().map(|file| file.path).collect::<Vec<_>>()
+        };
+        let both = [("AGENTS.md", "Use tabs."), ("CLAUDE.md", "Be brief.")];
+        assert_eq!(told(&both, &[]), ["AGENTS.md"]);
+        assert_eq!(told(&both, &["CLAUDE.md"]), ["AGENTS.md"]);
+        assert!(told(&both, &["AGENTS.md"]).is_empty() && told(&[], &[]).is_empty());
+        assert_eq!(told(&both[1..], &["GEMINI.md"]), ["CLAUDE.md"]);
+        for same in ["Use tabs.", "See @AGENTS.md."] {
+            assert!(told(&[both[0], ("CLAUDE.md", same)], &["CLAUDE.md"]).is_empty(), "{same}");
+        }
     }
 
     #[test]

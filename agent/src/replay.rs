@@ -163,7 +163,8 @@ fn models(
     before: &[Entry],
 ) -> Result<(Box<dyn ChatProvider>, Option<Extractor>), RunError> {
     let (visit, step) = (context.visit(), context.steps.len());
-    let position = ScriptPosition { role: &context.role_name, visit, step };
+    let position =
+        ScriptPosition { role: &context.role_name, visit, step, prompt: Some(&context.edge_prompt) };
     let known = role_run::learnt(context, run.store, before);
     let played =
         ProviderContext { position, answered: 0, thread: Some(context.thread), learnt: known, trace: None };
@@ -217,7 +218,8 @@ fn parts(
         let project = recorded.project();
         let conversation = role_run::converse(context, recorded.told_workspace(), (&tools, &project))?;
         let mut journal = journal;
-        role_run::first_lines(&mut journal, context, run, (&tools, &conversation, project))
+        // Which behaviour was drawn is part of the settings, which are those on record.
+        role_run::first_lines(&mut journal, context, run, (&tools, &conversation, project), None)
             .map_err(failed)?;
         let state = role_run::state(run, &tools, journal.entries())?;
         return Ok(LoopParts { toolbox, tools, blobs, journal, state });

@@ -87,7 +87,8 @@ pub async fn role_run(
     }
     let (visit, step) = (context.visit(), context.steps.len());
     let resumed = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
-    let position = ScriptPosition { role: &context.role_name, visit, step };
+    let position =
+        ScriptPosition { role: &context.role_name, visit, step, prompt: Some(&context.edge_prompt) };
     let entries = earlier.as_ref().map(|earlier| earlier.journal.entries());
     let learnt = learnt(&context, run.store, entries.unwrap_or_default());
     let played = ProviderContext {
@@ -209,7 +210,7 @@ pub fn reply_again(
 pub fn check(settings: &Settings, workflow: &Workflow, role: &str) -> Result<(), RunError> {
     let settings = settings.for_role(workflow, role)?;
     uwf_tools::check_names(settings.tools.as_deref().unwrap_or_default())?;
-    let position = ScriptPosition { role, visit: 0, step: 0 };
+    let position = ScriptPosition { role, visit: 0, step: 0, prompt: None };
     provider(
         &settings,
         ProviderContext { position, answered: 0, thread: None, learnt: Vec::new(), trace: None },

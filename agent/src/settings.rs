@@ -16,6 +16,7 @@ mod on_record;
 mod program;
 mod provenance;
 mod recorded;
+mod shared;
 mod snapshots;
 
 use std::fmt;
@@ -40,6 +41,7 @@ use self::model::prices_row;
 pub use self::model::{WindowSize, WindowSource};
 pub use self::provenance::Provenance;
 use self::provenance::{SettingSource, Sourced, first, variable, window};
+pub use self::shared::SharedSettings;
 pub use self::snapshots::SnapshotSettings;
 use crate::additions::{Additions, OwnProvider};
 use crate::budget::Limits;
@@ -48,6 +50,7 @@ use crate::fetch::FetchPolicy;
 use crate::permissions::{PermissionsByRole, RolePermissions};
 use crate::project::ProjectSettings;
 use crate::provider::message::Sampling;
+use crate::provider::{ProviderError, Script};
 use crate::usd::Usd;
 
 /// What was typed for a run; everything optional.
@@ -61,6 +64,8 @@ pub struct Flags {
     pub recorded_url: Option<String>,
     /// `--mock`.
     pub mock: Option<PathBuf>,
+    /// `--mock-seed`.
+    pub mock_seed: Option<u64>,
     /// `--max-turns`.
     pub max_turns: Option<u64>,
     /// `--max-tokens`.
@@ -153,11 +158,27 @@ impl fmt::Debug for LoadedFrom {
 #[derive(Clone, Debug)]
 pub enum ProviderSettings {
     /// A scripted model.
-    Mock(PathBuf),
+    Mock(ScriptFile),
     /// A model at an endpoint.
     Http(Box<Endpoint>),
     /// What a program brings with it.
     Own(OwnProvider),
+}
+
+/// A script that stands in for a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What its behaviours are drawn from, where somebody says.
+    pub seed: Option<u64>,
+}
+
+impl ScriptFile {
+    /// Reads it.
+    pub(crate) fn load(&self) -> Result<Script, ProviderError> {
+        Ok(Script::load(&self.path)?.with_seed(self.seed.unwrap_or_default()))
+    }
 }
 
 impl Settings {
@@ -185,8 +206,10 @@ impl Settings {
         let (provider, model, extract, mut provenance) = match flags.mock {
             Some(script) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());
+                let script = ScriptFile { path: script, seed: flags.mock_seed };
                 (ProviderSettings::Mock(script), model, None, Vec::new())
             }
+            None if flags.mock_seed.is_some() => return Err(SettingsError::NoScript),
             None => {
                 let config = config::load(home)?;
                 let (endpoint, provenance) = endpoint(&flags, file, env, &config)?;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`uwf`] | the command line of `uwf`, one file a noun |
 //! | [`builtin`] | the command line of `uwf-builtin` |
+//! | [`eval`] | the command line of `uwf-eval` |
 //! | `completion` | what TAB offers |
 //! | `names` | what the name of a thread, a step or a node on a command line means |
 //! | [`shell`] | what they share: the process as values, sessions, errors, man pages |
@@ -18,6 +19,7 @@
 
 pub mod builtin;
 mod completion;
+pub mod eval;
 mod names;
 pub mod shell;
 pub mod uwf;

@@ -20,7 +20,7 @@ use crate::exec::error::INSIDE;
 use crate::exec::{Engine, ExecError, ExecOptions, Observer};
 use crate::record::Detail;
 use crate::spawn::ask_protocol::AskCall;
-use crate::spawn::protocol::{AgentCommand, CallForm};
+use crate::spawn::protocol::{ASKED_STEP, AgentCommand, CallForm};
 use crate::spawn::{self, Finished, ProcessSpec, SpawnError};
 use crate::thread::{self, StartNode, StepNode, ThreadError};
 use crate::workflow;
@@ -173,8 +173,9 @@ pub fn ask(
     let dirs = [Path::new(&start.cwd), Path::new(&step.cwd), &cwd];
     let file = engine.programs.file_of(&command.program, &dirs)?;
     observer.spawning(&step.role, &command, &cwd);
+    let (command, step_asked, cwd) = ((&command, file.as_str()), question.step, cwd.as_path());
     let mut asked =
-        AskedAgent { engine, command: (&command, &file), cwd: &cwd, options, observer, remembered: false };
+        AskedAgent { engine, command, step: step_asked, cwd, options, observer, remembered: false };
     let own = detail.session_id.filter(|session| !session.is_empty() && !question.no_fork);
     let session = own.as_deref().map(|own| asked.fork_of(own, question)).transpose()?.flatten();
     let call = AskCall::Ask { session: session.as_deref(), prompt: question.text, detail: step.detail };
@@ -214,6 +215,8 @@ struct AskedAgent<'a> {
     engine: &'a Engine<'a>,
     /// With the file of its program.
     command: (&'a AgentCommand, &'a str),
+    /// The step that it is asked about.
+    step: Hash,
     cwd: &'a Path,
     options: &'a ExecOptions,
     observer: &'a mut dyn Observer,
@@ -257,7 +260,8 @@ impl AskedAgent<'_> {
     }
 
     fn run(&mut self, call: &AskCall<'_>) -> Result<Finished, SpawnError> {
-        let env = self.engine.agent_env(self.options);
+        let mut env = self.engine.agent_env(self.options);
+        env.set(ASKED_STEP, self.step.as_str());
         let run = ProcessSpec {
             command: self.command.0,
             file: self.command.1,

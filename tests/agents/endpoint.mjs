@@ -1,11 +1,12 @@
 // The models of the agents in tests/e2e/agents_real.rs: one script on every wire, told apart by what the conversation holds.
 //
-// usage: node endpoint.mjs PORT note|outside|endless|refused. It listens on loopback only.
+// usage: node endpoint.mjs PORT note|outside|endless|refused|project. It listens on loopback only.
 // note     It prints a line when it begins the answer that is not to be waited for. It answers from the conversation alone, so an
 //          agent that has lost its session is found out.
 // outside  The same with a command that writes where it should not, too.
 // endless  It has a command run that never ends.
 // refused  It knows nobody's key.
+// project  It answers how often it was told of the project's tabs.
 
 import { LLMock } from "../aimock/node_modules/@copilotkit/aimock/dist/index.js";
 
@@ -38,8 +39,15 @@ const LOST = "---\n$status: done\nsummary: I remember nothing\n---\nI begin anew
 
 let interrupted = false;
 
+/** How often the project's words are in a request. */
+function countsProject(request) {
+  const all = request.messages.map((message) => words(message.content)).join("\n");
+  return says(`---\n$status: done\nsummary: told ${all.split("Use tabs, always.").length - 1} times\n---\nSo it is.\n`);
+}
+
 /** The answer to a request, or null while the slow one is due. */
 function answer(request) {
+  if (scene === "project") return countsProject(request);
   const told = spoken(request, "user");
   const said = spoken(request, "assistant").join("\n");
   const last = told.at(-1) ?? "";

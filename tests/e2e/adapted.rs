@@ -3,6 +3,11 @@
 //! Each agent is a stand-in of its name that puts out what the real one did (`tests/agents`, recorded; of those that no registry has,
 //! as their documentation shows it), one recording a call, as a plan says, and notes how it was called.
 
+#[path = "adapted/confined.rs"]
+mod confined;
+#[path = "adapted/sessions.rs"]
+mod sessions;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -234,7 +239,8 @@ impl Stage {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.site.command(UWF);
         let path = format!("{}:{}", self.site.home().join("bin").display(), std::env::var("PATH").unwrap());
-        command.env("PATH", path).args(args);
+        // A stand-in notes its calls in the home.
+        command.env("PATH", path).env("UWF_BUILTIN_SANDBOX", "off").args(args);
         command
     }
 

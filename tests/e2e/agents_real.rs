@@ -225,13 +225,23 @@ fn fails_with_its_provider(agent: &'static Installed) {
     assert_eq!(output["payload"]["phase"], "agent", "{output}");
 }
 
-/// It plays its role within a sandbox that leaves it the workspace, its own files and the network.
+/// It plays its role within a sandbox that leaves it the workspace, its own files and the network, without being told to.
 fn lives_in_a_sandbox(agent: &'static Installed) {
     let Some(note) = Note::start(agent, "outside") else { return };
-    note.first_visit(&["--sandbox", "strict"]);
+    note.first_visit(&[]);
     assert!(!note.site.home().join("outside").exists());
     let detail = note.site.uwf(&["cas", "get", note.step()["detail"].as_str().unwrap()]).ok().json();
     assert_eq!(detail["payload"]["sandbox"]["level"], "strict", "{detail}");
+}
+
+/// Its model has the project's words, be it that the agent reads them or that it is told.
+fn knows_the_project(agent: &'static Installed) {
+    for file in ["AGENTS.md", "CLAUDE.md"] {
+        let Some(note) = Note::start(agent, "project") else { return };
+        note.site.write(&format!("work/{file}"), "Use tabs, always.\n");
+        note.write().ok();
+        assert_eq!(note.step()["output"]["summary"], "told 1 times", "{} and {file}", agent.name);
+    }
 }
 
 mod claude_code {
@@ -240,6 +250,11 @@ mod claude_code {
     #[test]
     fn lives_in_a_sandbox() {
         super::lives_in_a_sandbox(&AGENT);
+    }
+
+    #[test]
+    fn knows_the_project() {
+        super::knows_the_project(&AGENT);
     }
 
     #[test]
@@ -267,6 +282,11 @@ mod codex {
     }
 
     #[test]
+    fn knows_the_project() {
+        super::knows_the_project(&AGENT);
+    }
+
+    #[test]
     fn plays_a_role() {
         super::plays(&AGENT);
     }
@@ -288,6 +308,11 @@ mod gemini {
     #[test]
     fn lives_in_a_sandbox() {
         super::lives_in_a_sandbox(&AGENT);
+    }
+
+    #[test]
+    fn knows_the_project() {
+        super::knows_the_project(&AGENT);
     }
 
     #[test]
@@ -315,6 +340,11 @@ mod opencode {
     }
 
     #[test]
+    fn knows_the_project() {
+        super::knows_the_project(&AGENT);
+    }
+
+    #[test]
     fn plays_a_role() {
         super::plays(&AGENT);
     }
@@ -336,6 +366,11 @@ mod pi {
     #[test]
     fn lives_in_a_sandbox() {
         super::lives_in_a_sandbox(&AGENT);
+    }
+
+    #[test]
+    fn knows_the_project() {
+        super::knows_the_project(&AGENT);
     }
 
     #[test]

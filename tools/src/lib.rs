@@ -103,7 +103,7 @@ pub use descendants::end_descendants;
 pub use git_guard::{GitGuard, GitReport};
 pub use limits::ToolLimits;
 pub use outputs::Outputs;
-pub use project::FoundText;
+pub use project::{FoundText, text_in};
 pub use read_state::ReadState;
 pub use redact::{Redactor, redact};
 pub use run_dir::RunDir;

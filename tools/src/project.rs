@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Dir, FileType};
 
@@ -43,6 +43,12 @@ impl Toolbox {
     pub fn directories_to(&self, path: &str) -> Vec<String> {
         directories_to(self.workspace(), path)
     }
+}
+
+/// The same of a workspace that has no tools: `private` are directories in it that are no part of it.
+pub fn text_in(root: &Path, private: &[&Path], path: &str, most: usize) -> Option<FoundText> {
+    let private: Vec<PathBuf> = private.iter().map(|dir| dir.to_path_buf()).collect();
+    text_of(&WorkspaceDir::open(root, &private).ok()?, path, most)
 }
 
 fn text_of(workspace: &WorkspaceDir, path: &str, most: usize) -> Option<FoundText> {

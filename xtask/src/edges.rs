@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     /// Folder, and the crates of ours that it may import.
-    const ALLOWED: [(&str, &[&str]); 9] = [
+    const ALLOWED: [(&str, &[&str]); 10] = [
         ("engine/store", &[]),
         ("engine/snapshot", &["uwf-store"]),
         ("engine/workflow", &["uwf-store"]),
@@ -23,12 +23,14 @@ mod tests {
         ("prompts", &["uwf-store", "uwf-workflow"]),
         ("tools", &["uwf-store"]),
         ("agent", &["uwf-engine", "uwf-prompts", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
-        ("web", &["uwf-agent", "uwf-engine", "uwf-store", "uwf-workflow"]),
+        ("eval", &["uwf-agent", "uwf-engine", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        ("web", &["uwf-agent", "uwf-engine", "uwf-eval", "uwf-store", "uwf-workflow"]),
         (
             "cli",
             &[
                 "uwf-agent",
                 "uwf-engine",
+                "uwf-eval",
                 "uwf-prompts",
                 "uwf-snapshot",
                 "uwf-store",
@@ -40,7 +42,7 @@ mod tests {
     ];
 
     /// What a crate of others' is for, and the only folders that may name it.
-    const CONFINED: [(&str, &[&str]); 11] = [
+    const CONFINED: [(&str, &[&str]); 13] = [
         ("clap", &["cli"]),
         ("clap_complete", &["cli"]),
         ("clap_mangen", &["cli"]),
@@ -52,6 +54,8 @@ mod tests {
         ("axum", &["web"]),
         ("maud", &["web"]),
         ("dugong", &["web"]),
+        ("plotters", &["web"]),
+        ("statrs", &["eval"]),
     ];
 
     fn manifest(folder: &str) -> toml::Table {

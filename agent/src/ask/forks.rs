@@ -99,18 +99,25 @@ impl ForkStore {
         &self,
         question: &StepQuestion,
         run: &RunContext<'_>,
+        behaviour: Option<&str>,
     ) -> Result<Journal, AnswerError> {
         let session = ThreadId::new((run.clock)());
         let fork = question.session.as_ref().and_then(|session| session.parse().ok());
         let name = JournalName { thread: fork.unwrap_or(session), head: question.detail, session };
         let mut journal = Journal::create(&self.dir, name).map_err(failed(&self.dir))?;
-        journal.append(first_entry(question, run, session)).map_err(failed(&self.dir))?;
+        let first = first_entry(question, run, session, behaviour);
+        journal.append(first).map_err(failed(&self.dir))?;
         Ok(journal)
     }
 }
 
 /// The first line of the journal of a question.
-pub(crate) fn first_entry(question: &StepQuestion, run: &RunContext<'_>, session: ThreadId) -> Entry {
+pub(crate) fn first_entry(
+    question: &StepQuestion,
+    run: &RunContext<'_>,
+    session: ThreadId,
+    behaviour: Option<&str>,
+) -> Entry {
     Entry::Run {
         version: journal::VERSION,
         session: session.to_string(),
@@ -121,7 +128,7 @@ pub(crate) fn first_entry(question: &StepQuestion, run: &RunContext<'_>, session
         stand_alone: true,
         workspace: run.workspace.display().to_string(),
         at: (run.clock)(),
-        settings: run.settings.describe(),
+        settings: run.settings.describe_run(behaviour),
         sandbox: run.sandbox.enforced().clone(),
         tools: Vec::<ToolDeclaration>::new(),
         opening: 1,

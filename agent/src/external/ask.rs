@@ -1,23 +1,23 @@
 //! Questions to a step that is over: `--mode fork` and `--mode ask` of the protocol.
 //!
 //! A fork is made when it is first asked something: until then it is an id of ours, which stands for a session that is to be forked.
-//! Without a session, and for an agent that cannot fork, a fresh session is told the step's record. The step's own session is never
-//! asked: the agent would write the question into the very history that it is about.
+//! Without a session, and for an agent that cannot fork, a fresh session is told the step's record; where a fork was asked for and
+//! there is none, that is an error, never a fresh session in its place. The step's own session is never asked: the agent would write
+//! the question into the very history that it is about.
 
 use std::io;
 use std::path::Path;
 
-use serde_json::Value;
 use thiserror::Error;
-use uwf_engine::ThreadId;
 use uwf_engine::record::{Detail, Turn};
 use uwf_prompts::{PromptError, asked_anew, question};
 use uwf_store::{Clock, Hash, Store, StoreError};
 
 use super::argv::{CallKind, CallValues};
 use super::definition::{Definition, SessionId};
-use super::process::{self, CallError, ExternalAgent, Heard};
-use super::reply::{Act, Format, Reply, Told, Turns, UsedBefore, told, value_in};
+use super::listener::{HeardCall, Listener};
+use super::process::{self, CallError, ExternalAgent};
+use super::reply::{Act, Turns, UsedBefore};
 use super::sessions::{KnownSession, Sessions};
 
 /// How much of a step's record an agent is told, in characters; of what is longer the end.
@@ -31,6 +31,8 @@ const MESSAGE: usize = 8_000;
 pub struct Question<'a> {
     /// The session, as [`fork`] calls it; none asks a fresh one.
     pub session: Option<&'a str>,
+    /// The step, where who asks tells it.
+    pub step: Option<&'a str>,
     /// In words.
     pub text: &'a str,
     /// The step's record.
@@ -49,7 +51,7 @@ pub enum AskError {
         agent: String,
     },
     /// The session is none that can be asked.
-    #[error("no fork {session} is known: it is none of `{agent}`, or four weeks old")]
+    #[error("the agent `{agent}` has no fork {session}: it was never made here, or not used for four weeks")]
     UnknownFork {
         /// The session.
         session: String,
@@ -74,10 +76,20 @@ pub enum AskError {
         exit: String,
         /// What it said of it.
         words: String,
+        /// Whether it was to fork a session for it.
+        in_fork: bool,
     },
     /// A template did not render: a bug of ours.
     #[error("internal error")]
     Prompt(#[from] PromptError),
+}
+
+impl AskError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        matches!(self, AskError::Failed { in_fork: true, .. })
+            .then_some("without a fork it is asked from the step's record alone: `uwf step ask --no-fork`")
+    }
 }
 
 impl From<CallError> for AskError {
@@ -86,18 +98,24 @@ impl From<CallError> for AskError {
     }
 }
 
-/// A fork of the session, which is made when it is first asked; `home` is `$UWF_HOME`.
+/// A fork of the session, which is made when it is first asked; `home` is `$UWF_HOME`, `step` whose session it is.
 ///
 /// # Errors
 /// [`AskError::NoForks`], [`AskError::Sessions`].
-pub fn fork(definition: &Definition, home: &Path, session: &str, clock: Clock) -> Result<String, AskError> {
+pub fn fork(
+    definition: &Definition,
+    home: &Path,
+    (session, step): (&str, Option<&str>),
+    clock: Clock,
+) -> Result<String, AskError> {
     if definition.args.fork.is_none() {
         return Err(AskError::NoForks { agent: definition.name.clone() });
     }
-    let id = ThreadId::new(clock()).to_string();
-    let fork = KnownSession { fork_of: Some(session.to_owned()), ..KnownSession::default() };
     let sessions = Sessions::of(home, &definition.name, clock);
-    sessions.keep(&Sessions::ask(&id), fork).map_err(AskError::Sessions)?;
+    let id = sessions.new_id();
+    let fork =
+        KnownSession { fork: Some(id.clone()), fork_of: Some(session.to_owned()), ..KnownSession::default() };
+    sessions.keep(&Sessions::ask(step.unwrap_or(&id)), fork).map_err(AskError::Sessions)?;
     Ok(id)
 }
 
@@ -116,19 +134,18 @@ pub fn ask(
     let Some(id) = question.session else { return asked.anew(store) };
     let name = &agent.definition.name;
     let unknown = || AskError::UnknownFork { session: id.to_owned(), agent: name.clone() };
-    let known = asked.sessions.get(&Sessions::ask(id)).ok_or_else(unknown)?;
+    let key = Sessions::ask(question.step.unwrap_or(id));
+    let known = asked.sessions.get(&key).filter(|known| known.fork.as_deref() == Some(id));
+    let known = known.ok_or_else(unknown)?;
     // Each question is put to another fork, of the step's session or of the last fork: a session that goes on may do what a
     // visit may.
     let session = known.fork_of.clone().filter(|_| known.id.is_empty()).unwrap_or_else(|| known.id.clone());
     let text = uwf_prompts::question(question.text)?;
-    let told = match asked.call(CallKind::Fork, text, session.clone()) {
-        Err(AskError::Failed { .. }) => return asked.anew(store),
-        told => told?,
-    };
+    let told = asked.call(CallKind::Fork, text, session.clone())?;
     // One that tells no session of its own: the next question is put to another fork.
     if let Some(id_of_agent) = told.session.filter(|made| *made != session) {
         let fork = KnownSession { id: id_of_agent, ..known };
-        asked.sessions.keep(&Sessions::ask(id), fork).map_err(AskError::Sessions)?;
+        asked.sessions.keep(&key, fork).map_err(AskError::Sessions)?;
     }
     Ok(told.text)
 }
@@ -148,98 +165,58 @@ struct ToldAnswer {
 }
 
 impl Asked<'_> {
-    /// A fresh session is told the step's record.
+    /// A fresh session is told the step's record. Nobody goes on with it.
     fn anew(&self, store: &Store) -> Result<String, AskError> {
         let record = record(store, &self.question.detail)?;
         let text = asked_anew(&record, &question(self.question.text)?)?;
-        let given = self.agent.definition.session == SessionId::Given;
-        let session = if given { ThreadId::new(store.now()).to_string() } else { String::new() };
-        Ok(self.call(CallKind::Ask, text, session)?.text)
+        let definition = self.agent.definition;
+        if definition.session != SessionId::Given {
+            return Ok(self.call(CallKind::Ask, text, String::new())?.text);
+        }
+        let id = self.sessions.new_id();
+        if definition.keeps_session_file() {
+            self.sessions.make_directory_of(&id).map_err(AskError::Sessions)?;
+        }
+        let told = self.call(CallKind::Ask, text, id.clone());
+        self.sessions.remove_files(&id);
+        Ok(told?.text)
     }
 
     fn call(&self, kind: CallKind, prompt: String, session: String) -> Result<ToldAnswer, AskError> {
         let Definition { name, reply, exit, .. } = self.agent.definition;
         let session_file = self.sessions.file_of(&session).display().to_string();
         let values = CallValues { prompt, session, session_file, question: true, ..CallValues::default() };
-        let (mut listener, cache) = (Listener::new(reply), self.home.join("cache"));
-        let finished =
-            process::call(self.agent, (kind, values), (self.question.cwd, &cache), &mut |heard| {
-                listener.hear(&heard);
-            })?;
         let secrets = self.agent.secrets();
-        let (turns, text) = listener.end();
-        let exited = finished.status.code().is_some_and(|code| exit.done.contains(&code));
-        let has_said = turns.turns.is_done || !reply.tells_end();
-        let answer = match reply.format {
-            Format::Text => text,
-            Format::Json | Format::Jsonl => {
-                turns.turns.answer.clone().unwrap_or(turns.turns.last_text.clone())
+        let turns = Turns::new(0, UsedBefore::default());
+        let (mut listener, cache) = (Listener::new(reply, secrets.clone(), turns), self.home.join("cache"));
+        let mut session = None;
+        let mut take = |acts: Vec<Act>| {
+            for act in acts {
+                if let Act::Session(id) = act {
+                    session = Some(id);
+                }
             }
         };
-        if exited && !turns.turns.has_failed && has_said && !answer.trim().is_empty() {
-            return Ok(ToldAnswer {
-                text: secrets.clean(answer.trim()).into_owned(),
-                session: turns.session,
-            });
+        let finished =
+            process::call(self.agent, (kind, values), (self.question.cwd, &cache), &mut |heard| {
+                take(listener.hear(&heard));
+            })?;
+        let (acts, heard) = listener.end();
+        take(acts);
+        let answer = heard.answer(reply.format);
+        let HeardCall { turns, .. } = heard;
+        let exited = finished.status.code().is_some_and(|code| exit.done.contains(&code));
+        let has_said = turns.is_done || !reply.tells_end();
+        let refusal = turns.refusal();
+        if exited && !turns.has_failed && has_said && refusal.is_none() && !answer.trim().is_empty() {
+            return Ok(ToldAnswer { text: secrets.clean(answer.trim()).into_owned(), session });
         }
-        let words = turns.turns.error.clone().unwrap_or_else(|| finished.stderr_tail.clone());
+        let words = refusal.or(turns.error).unwrap_or_else(|| finished.stderr_tail.clone());
         let words = secrets.clean(&words);
         let words = uwf_store::excerpt(&words, MESSAGE);
         let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-        Err(AskError::Failed { agent: name.clone(), exit: finished.exit(), words })
-    }
-}
-
-/// Hears the answer to a question.
-struct Listener<'r> {
-    reply: &'r Reply,
-    turns: Turns,
-    session: Option<String>,
-    lines: Vec<String>,
-}
-
-impl Listener<'_> {
-    fn new(reply: &Reply) -> Listener<'_> {
-        let turns = Turns::new(0, UsedBefore::default());
-        Listener { reply, turns, session: None, lines: Vec::new() }
-    }
-
-    fn hear(&mut self, heard: &Heard<'_>) {
-        let (line, is_reply) = match heard {
-            Heard::Line(line) => (*line, true),
-            Heard::Complaint(line) => (*line, false),
-            Heard::Idle => return,
-        };
-        if let Some(id) = self.reply.session_in(line) {
-            self.session = Some(id.to_owned()).filter(|id| !id.is_empty()).or(self.session.take());
-        } else if !is_reply || self.reply.skips(line) {
-        } else if self.reply.ends(line) {
-            drop(self.turns.take(Told::Done));
-        } else if self.reply.format == Format::Jsonl {
-            serde_json::from_str(line).iter().for_each(|event| self.event(event));
-        } else {
-            self.lines.push(line.to_owned());
-        }
-    }
-
-    fn event(&mut self, event: &Value) {
-        for told in told(&self.reply.events, event) {
-            for act in self.turns.take(told) {
-                if let Act::Session(id) = act {
-                    self.session = Some(id);
-                }
-            }
-        }
-    }
-
-    /// Nothing more comes: what was told, and the text of what is no event.
-    fn end(mut self) -> (Self, String) {
-        let text = self.lines.join("\n");
-        if let Some(value) = value_in(&text).filter(|_| self.reply.format == Format::Json) {
-            self.event(&value);
-        }
-        drop(self.turns.end());
-        (self, text)
+        let in_fork = kind == CallKind::Fork;
+        Err(AskError::Failed { agent: name.clone(), exit: finished.exit(), words, in_fork })
     }
 }
 

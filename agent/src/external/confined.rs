@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use uwf_engine::home::make_private;
-use uwf_tools::sandbox::Level;
+use uwf_tools::sandbox::{Level, ProcessLimits};
 
 use super::definition::Definition;
-use crate::confinement::SandboxSettings;
+use crate::confinement::{SandboxSettings, absolute};
+use crate::settings::SharedSettings;
 
 /// What stands before a line that tells what became of git, on the stderr of the process that confines a call.
 pub const OF_GIT: &str = "uwf: git: ";
@@ -20,50 +21,81 @@ pub struct Confined {
     pub level: Level,
     /// Whether it may use the network.
     pub network: bool,
+    /// What it may write of the workspace; `None` is all of it.
+    pub within: Option<Vec<PathBuf>>,
     /// What it may write beside the workspace.
     pub writable: Vec<PathBuf>,
     /// What it may read that others may not.
     pub readable: Vec<PathBuf>,
+    /// Whether it may change which programs git runs.
+    pub git_programs: bool,
+    /// What its processes may use up.
+    pub limits: ProcessLimits,
 }
 
 impl Confined {
-    /// What the definition says, for the program in `file`; `home` is what `~` stands for, `uwf` where keys are.
+    /// What the definition says, for the program in `file`, and what is `shared` with commands; `home` is what `~` stands for, `uwf`
+    /// where keys are.
     pub fn new(
-        definition: &Definition,
-        file: &Path,
-        (level, home, uwf): (Level, Option<&Path>, &Path),
+        (definition, file): (&Definition, &Path),
+        (shared, level): (&SharedSettings, Level),
+        (home, uwf): (Option<&Path>, &Path),
     ) -> Confined {
-        let paths = |paths: &[PathBuf]| -> Vec<PathBuf> {
-            paths.iter().filter_map(|path| absolute(path, home)).collect()
-        };
         let needs = &definition.sandbox;
-        let mut readable = paths(&needs.readable);
+        let paths = |own: &[PathBuf], more: &[PathBuf]| -> Vec<PathBuf> {
+            own.iter().filter_map(|path| absolute(path, home)).chain(more.iter().cloned()).collect()
+        };
+        let mut readable = paths(&needs.readable, &shared.sandbox.readable);
         readable.extend(belongs_to(file, home, uwf));
-        Confined { level, network: needs.network, writable: paths(&needs.writable), readable }
+        Confined {
+            level,
+            network: needs.network,
+            within: shared.within(),
+            writable: paths(&needs.writable, &shared.sandbox.writable),
+            readable,
+            git_programs: shared.sandbox.git_programs,
+            limits: shared.sandbox.limits,
+        }
     }
 
-    /// Makes those of its own directories that are not there yet, as on its first run: what is not there cannot be left open to it.
-    /// A name with an extension is that of a file, which the agent makes itself or does without.
-    ///
-    /// # Errors
-    /// The disk refuses.
-    pub fn make_own_directories(&self) -> io::Result<()> {
-        let missing = self.writable.iter().filter(|path| path.extension().is_none() && !path.exists());
-        missing.into_iter().try_for_each(|path| make_private(path))
+    /// The same for a call that changes nothing of the workspace.
+    pub fn read_only(self) -> Confined {
+        Confined { within: Some(Vec::new()), ..self }
+    }
+
+    /// The same for a call that has these directories for itself.
+    pub(super) fn with(&self, own: &[&Path]) -> Confined {
+        let mut with = self.clone();
+        with.writable.extend(own.iter().map(|dir| dir.to_path_buf()));
+        with
     }
 
     /// The same as settings of a sandbox.
     pub fn settings(self) -> SandboxSettings {
-        let Confined { level, network, writable, readable } = self;
-        SandboxSettings { level, network, writable, readable, ..SandboxSettings::default() }
+        let Confined { level, network, within, writable, readable, git_programs, limits } = self;
+        let env = Vec::new();
+        SandboxSettings { level, network, within, writable, readable, git_programs, env, limits }
     }
 }
 
-fn absolute(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    match path.strip_prefix("~") {
-        Ok(below) => home.map(|home| home.join(below)),
-        Err(_) => path.is_absolute().then(|| path.to_owned()),
-    }
+/// How a call is confined: by this program, started again.
+#[derive(Clone, Debug)]
+pub struct ConfinedBy {
+    /// The words that stand before what is asked for, and that before the agent's program.
+    pub command: [String; 2],
+    /// What is asked for.
+    pub asked: Confined,
+}
+
+/// Makes those of an agent's own directories that are not there yet, as on its first run: what is not there cannot be left open to
+/// it. A name with an extension is that of a file, which the agent makes itself or does without.
+///
+/// # Errors
+/// The disk refuses.
+pub fn make_own_directories(definition: &Definition, home: Option<&Path>) -> io::Result<()> {
+    let own = definition.sandbox.writable.iter().filter_map(|path| absolute(path, home));
+    let mut missing = own.filter(|path| path.extension().is_none() && !path.exists());
+    missing.try_for_each(|path| make_private(&path))
 }
 
 /// Where a program lies with what belongs to it: the packages it is one of, else its directory; the file alone where
@@ -92,12 +124,23 @@ mod tests {
         std::fs::write(package.join("agent"), "").unwrap();
         std::os::unix::fs::symlink(package.join("agent"), dir.join("agent")).unwrap();
         let definition = Definition::find(&dir, "claude-code").unwrap();
-        let confined =
-            Confined::new(&definition, &dir.join("agent"), (Level::Strict, Some(&dir), &dir.join(".uwf")));
+        let uwf = dir.join(".uwf");
+        std::fs::create_dir_all(uwf.join("agents")).unwrap();
+        std::fs::write(
+            uwf.join("agents/builtin.yaml"),
+            "sandbox: { writable: [/opt/more], gitPrograms: true }\n",
+        )
+        .unwrap();
+        let shared = SharedSettings::load(None, &uwf_engine::Env::default(), &uwf).unwrap();
+        let (program, homes) = (dir.join("agent"), (Some(dir.as_path()), uwf.as_path()));
+        let confined = Confined::new((&definition, &program), (&shared, Level::Strict), homes);
         assert_eq!(confined.readable, [dir.join("lib/node_modules")]);
-        assert_eq!(confined.writable, [dir.join(".claude"), dir.join(".claude.json")]);
-        assert!(confined.network);
-        confined.make_own_directories().unwrap();
+        assert_eq!(confined.writable, [dir.join(".claude"), dir.join(".claude.json"), "/opt/more".into()]);
+        assert!(confined.network && confined.git_programs && confined.within.is_none());
+        let own = dir.join("own");
+        assert_eq!(confined.with(&[&own]).writable.last(), Some(&own));
+        assert_eq!(confined.read_only().within, Some(Vec::new()));
+        make_own_directories(&definition, Some(&dir)).unwrap();
         assert!(dir.join(".claude").is_dir() && !dir.join(".claude.json").exists());
         let belongs_to = |file: &Path| belongs_to(file, Some(&dir), &dir.join(".uwf"));
         assert_eq!(belongs_to(&package.join("none")), None);

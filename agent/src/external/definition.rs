@@ -121,7 +121,10 @@ pub struct Definition {
     /// How long one call of it may take, in seconds.
     #[serde(default = "usual_timeout")]
     pub timeout_seconds: u64,
-    /// What it must reach when it is confined.
+    /// Files of a project's own words that it reads by itself, such as `AGENTS.md`; others it is told.
+    #[serde(default)]
+    pub reads: Vec<String>,
+    /// Whether it is confined, and what it must reach then.
     #[serde(default)]
     pub sandbox: SandboxNeeds,
 }
@@ -214,10 +217,12 @@ pub enum SessionId {
     Given,
 }
 
-/// What a confined agent must reach.
+/// Whether an agent is confined, and what it must reach then.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct SandboxNeeds {
+    /// Whether it can live confined: then it is, unless somebody says otherwise.
+    pub confined: bool,
     /// Whether it needs the network; most do, for their models.
     pub network: bool,
     /// Its own files and directories that it must write.
@@ -364,6 +369,13 @@ impl Definition {
             true => defined::directory(home).join(&self.program).to_string_lossy().into_owned(),
             false => self.program.clone(),
         }
+    }
+
+    /// Whether it keeps a session in a file that it is given.
+    pub(super) fn keeps_session_file(&self) -> bool {
+        let Calls { every, first, resume, fork, ask } = &self.args;
+        let own = [resume, fork, ask].into_iter().flatten().chain([every, first]).flatten();
+        own.flat_map(Arg::templates).any(|text| text.contains("{{sessionFile}}"))
     }
 
     fn fork_without_resume(&self) -> bool {

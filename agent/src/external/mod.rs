@@ -5,8 +5,9 @@
 //! | `definition` | what is known of an agent: how it is called, how its reply is read, what it needs |
 //! | `argv` | the command line of a call; pure |
 //! | `reply` | what its events tell, and turns made of that; pure |
-//! | `process` | one call: a process, heard line by line |
 //! | `confined` | what it may reach where the kernel keeps it in |
+//! | `process` | one call: a process, heard line by line |
+//! | `listener` | what is heard of a call, read as its definition says |
 //! | `sessions` | the sessions that can be gone on with |
 //! | `visit` | a visit of a role, from the opening to the record |
 //! | `ask` | questions to a step that is over |
@@ -19,12 +20,13 @@ pub mod ask;
 mod confined;
 mod definition;
 mod found;
+mod listener;
 mod process;
 mod reply;
 mod sessions;
 mod visit;
 
-pub use self::confined::{Confined, OF_GIT};
+pub use self::confined::{Confined, ConfinedBy, OF_GIT, make_own_directories};
 pub use self::definition::{Definition, DefinitionError};
 pub use self::found::{Probe, version};
 pub use self::process::ExternalAgent;

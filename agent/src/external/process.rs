@@ -7,20 +7,21 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::MemfdFlags;
 use thiserror::Error;
 use uwf_engine::Env;
 use uwf_engine::home::make_private;
-use uwf_engine::spawn::protocol::{AgentCommand, SANDBOX, STEP_OF};
+use uwf_engine::spawn::protocol::{ASKED_STEP, AgentCommand, SANDBOX, STEP_OF};
 use uwf_engine::spawn::{self, Finished, ProcessSpec, Sinks, SpawnError, StopSignal};
 use uwf_store::sounds_secret;
 use uwf_workflow::moderator::PROMPT_MAX;
 use uwf_workflow::template::TemplateError;
 
 use super::argv::{self, CallKind, CallValues};
+use super::confined::ConfinedBy;
 use super::definition::{Definition, PromptBy};
 use crate::secrets::Secrets;
 
@@ -42,24 +43,23 @@ pub struct ExternalAgent<'a> {
     pub env: &'a Env,
     /// Set when this program is to stop.
     pub stop: &'a StopSignal,
-    /// A command that confines what it is followed by; empty where nothing does.
-    pub confined_by: &'a [String],
+    /// What confines it, if anything does.
+    pub confined_by: Option<&'a ConfinedBy>,
     /// Called when a call is over, for what it may have left running.
     pub ended: &'a dyn Fn(),
 }
 
 impl ExternalAgent<'_> {
-    /// What nobody may be shown of what it starts from: the keys that its definition names, and the values of names that
-    /// sound so.
+    /// What nobody may be shown of what it starts from, be it from its environment or its definition: the keys that its definition
+    /// names, and the values of names that sound so.
     pub(super) fn secrets(&self) -> Secrets {
-        let named =
-            |name: &str| self.definition.needs.env.iter().any(|key| key == name) || sounds_secret(name);
         let mut secrets = Secrets::default();
-        for (name, value) in
-            self.env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
-        {
-            // A number of tokens is none.
-            if named(name) && value.parse::<f64>().is_err() {
+        let named = self.env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        let set = self.definition.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in named.chain(set) {
+            let is_key = self.definition.needs.env.iter().any(|key| key == name);
+            // A number of tokens sounds so, and is none.
+            if is_key || (sounds_secret(name) && value.parse::<f64>().is_err()) {
                 secrets.add(value);
             }
         }
@@ -111,9 +111,6 @@ pub(super) fn call(
 ) -> Result<Finished, CallError> {
     let definition = agent.definition;
     let (mut values, prompt) = (values, PromptFile::write(definition, cache)?);
-    if definition.prompt == PromptBy::Argument && values.prompt.len() > PROMPT_MAX {
-        return Err(CallError::TooLong { agent: definition.name.clone(), bytes: values.prompt.len() });
-    }
     let stdin = match definition.prompt {
         PromptBy::Stdin => Some(in_memory(&values.prompt).map_err(CallError::Prompt)?),
         PromptBy::Argument | PromptBy::File => None,
@@ -121,12 +118,17 @@ pub(super) fn call(
     if let Some(file) = &prompt {
         values.prompt_file = file.fill(&values.prompt).map_err(CallError::Prompt)?;
     }
-    values.confined = !agent.confined_by.is_empty();
+    values.confined = agent.confined_by.is_some();
     values.model = agent.model.unwrap_or_default().to_owned();
     values.cwd = cwd.display().to_string();
     let env = environment(agent, &values)?;
     let args = argv::args(definition, kind, (&values, agent.passed))?;
-    let (file, args) = confined(agent, args);
+    if let Some(bytes) = args.iter().map(String::len).max().filter(|bytes| *bytes > PROMPT_MAX) {
+        return Err(CallError::TooLong { agent: definition.name.clone(), bytes });
+    }
+    let session_dir = Path::new(&values.session_file).parent().filter(|_| definition.keeps_session_file());
+    let own: Vec<&Path> = prompt.iter().map(PromptFile::dir).chain(session_dir).collect();
+    let (file, args) = confined(agent, &own, args);
     let command = AgentCommand::new(definition.name.as_str(), Vec::new());
     let run = ProcessSpec {
         command: &command,
@@ -143,16 +145,20 @@ pub(super) fn call(
     Ok(finished?)
 }
 
-/// The program and its arguments behind the command that confines them.
-fn confined(agent: &ExternalAgent<'_>, args: Vec<String>) -> (String, Vec<OsString>) {
-    let mut words = agent.confined_by.iter().cloned().chain([agent.file.to_owned()]).chain(args);
+/// The program and its arguments behind the command that confines them, to these directories of its own, too.
+fn confined(agent: &ExternalAgent<'_>, own: &[&Path], args: Vec<String>) -> (String, Vec<OsString>) {
+    let before = agent.confined_by.into_iter().flat_map(|by| {
+        let asked = serde_json::to_string(&by.asked.with(own)).expect("paths of a definition are text");
+        by.command.iter().cloned().chain([asked])
+    });
+    let mut words = before.chain([agent.file.to_owned()]).chain(args);
     let file = words.next().unwrap_or_default();
     (file, words.map(OsString::from).collect())
 }
 
 /// What the agent starts from: what is not its business is not in it.
 fn environment(agent: &ExternalAgent<'_>, values: &CallValues) -> Result<Env, TemplateError> {
-    let ours = [STEP_OF, SANDBOX];
+    let ours = [STEP_OF, SANDBOX, ASKED_STEP];
     let mut env: Env = agent.env.iter().filter(|(name, _)| ours.iter().all(|ours| name != ours)).collect();
     for (name, value) in argv::env(agent.definition, values)? {
         if env.get(&name).is_none() {
@@ -225,28 +231,83 @@ fn in_memory(text: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// What an agent is told that reads it from a file; the file goes with this.
-struct PromptFile(tempfile::NamedTempFile);
+/// What an agent is told that reads it from a file: in a directory of its own, which can be opened to a confined one and goes with
+/// this.
+struct PromptFile(tempfile::TempDir);
 
 impl PromptFile {
     fn write(definition: &Definition, cache: &Path) -> Result<Option<PromptFile>, CallError> {
         if definition.prompt != PromptBy::File {
             return Ok(None);
         }
-        let made = make_private(cache)
-            .and_then(|()| tempfile::Builder::new().prefix("prompt-").suffix(".md").tempfile_in(cache));
+        let made =
+            make_private(cache).and_then(|()| tempfile::Builder::new().prefix("prompt-").tempdir_in(cache));
         Ok(Some(PromptFile(made.map_err(CallError::Prompt)?)))
     }
 
+    fn dir(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir().join("prompt.md")
+    }
+
     fn fill(&self, text: &str) -> io::Result<String> {
-        fs::write(self.0.path(), text)?;
-        Ok(self.0.path().display().to_string())
+        fs::write(self.path(), text)?;
+        Ok(self.path().display().to_string())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DEFINITION: &str = "description: d
+program: p
+prompt: argument
+args: { first: ['{{task}}'] }
+reply: { format: text }
+needs: { env: [PIN] }
+env: { SERVICE_TOKEN: tk-0123456, MODE: verbose, PIN: '4711.0' }
+";
+
+    fn agent<'a>(
+        definition: &'a Definition,
+        (env, stop): (&'a Env, &'a StopSignal),
+        file: &'a str,
+    ) -> ExternalAgent<'a> {
+        let (passed, model) = (&[][..], None);
+        ExternalAgent { definition, file, passed, model, env, stop, confined_by: None, ended: &|| () }
+    }
+
+    #[test]
+    fn keys_are_secret_wherever_they_are_set() {
+        let definition = Definition::read("a", DEFINITION, "a.yaml").unwrap();
+        let env: Env =
+            [("PIN", "123456"), ("OTHER_API_KEY", "sk-98765"), ("MAX_TOKEN", "100000")].into_iter().collect();
+        let stop = StopSignal::default();
+        let mut values = agent(&definition, (&env, &stop), "p").secrets().values();
+        values.sort();
+        assert_eq!(values, ["123456", "4711.0", "sk-98765", "tk-0123456"]);
+    }
+
+    #[test]
+    fn what_is_too_long_for_an_argument_is_told_and_what_is_not_passed_does_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let (env, stop) = (Env::default(), StopSignal::default());
+        let definition = Definition::read("a", DEFINITION, "a.yaml").unwrap();
+        let agent = agent(&definition, (&env, &stop), "/bin/true");
+        let call = |task: usize| {
+            let (prompt, task) = ("x".repeat(PROMPT_MAX + 1), "x".repeat(task));
+            let values = CallValues { prompt, task, ..CallValues::default() };
+            call(&agent, (CallKind::First, values), (dir.path(), dir.path()), &mut |_| ())
+        };
+        assert!(call(PROMPT_MAX).unwrap().status.success());
+        assert!(
+            matches!(call(PROMPT_MAX + 1), Err(CallError::TooLong { bytes, .. }) if bytes == PROMPT_MAX + 1)
+        );
+    }
 
     #[test]
     fn bytes_become_lines_whatever_their_pieces() {

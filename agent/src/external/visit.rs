@@ -5,24 +5,24 @@
 
 mod call;
 mod open;
+mod session;
 
 use std::io;
 use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
-use uwf_engine::home::make_private;
 use uwf_engine::spawn::SpawnError;
-use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadId, thread};
-use uwf_prompts::{PromptError, SaidView, transcript};
+use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, thread};
 use uwf_snapshot::{Options, Withheld};
 use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Enforced;
 
-use self::call::{Listener, Outcome};
-use self::open::{begun, cut_off, opening, resumed};
-use super::argv::{CallKind, CallValues};
-use super::definition::SessionId;
+use self::call::{Outcome, Recorder};
+use self::open::{begun, cut_off, resumed};
+use self::session::usable;
+use super::argv::CallValues;
+use super::listener::Listener;
 use super::process::{self, CallError, ExternalAgent};
 use super::reply::Turns;
 use super::sessions::{KnownSession, Sessions};
@@ -37,6 +37,7 @@ use crate::resume::ResumedRun;
 use crate::role_run::{Decided, RunError};
 use crate::run_state::RunState;
 use crate::secrets::Secrets;
+use crate::settings::SharedSettings;
 use crate::signals::Signal;
 use crate::snapshots::{WorkspaceCapture, failed, partial, recorded};
 
@@ -55,6 +56,8 @@ pub struct VisitContext<'a> {
     pub workspace: &'a Path,
     /// Who plays.
     pub agent: &'a ExternalAgent<'a>,
+    /// What of the settings of the builtin agent holds here, too.
+    pub shared: &'a SharedSettings,
     /// What it runs under.
     pub sandbox: &'a Enforced,
     /// Why it does not run at all: it cannot be confined as asked.
@@ -120,8 +123,11 @@ impl<'a> Visit<'a> {
     ) -> Result<Visit<'a>, RunError> {
         let definition = place.agent.definition;
         let sessions = Sessions::of(place.home, &definition.name, place.clock);
-        let key = Sessions::role(context.thread.as_str(), &context.role_name);
-        let session = sessions.get(&key).filter(|_| definition.has_sessions());
+        let run = earlier.as_ref().map(|earlier| earlier.journal.session());
+        let session = match definition.has_sessions() {
+            true => usable(&sessions, (place.store, context), run)?,
+            false => None,
+        };
         let (journal, state) = match earlier {
             Some(earlier) => resumed(earlier, place)?,
             None => begun(context, place, session.is_some())?,
@@ -209,7 +215,8 @@ impl<'a> Visit<'a> {
         if let Some(answer) = self.left() {
             return Ok(Ok(answer));
         }
-        if self.has_spoken() {
+        self.say_what_is_missing()?;
+        if self.was_at_work() {
             self.say(MessageKind::Nudge, uwf_prompts::RESUMED.to_owned())?;
         }
         loop {
@@ -236,15 +243,18 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// The answer that an interruption left: its text was told, and nothing more came.
+    /// The answer that an interruption left: its text was told, and nothing more came; or it was taken for the answer already.
     fn left(&self) -> Option<Extracted> {
-        let turn = self.state.turn.as_ref().filter(|turn| turn.calls.is_empty())?;
-        frontmatter::extract(&turn.text, &self.context.schema, self.context.role.frontmatter).ok()
-    }
-
-    /// Whether the agent's session has what this visit was told.
-    fn has_spoken(&self) -> bool {
-        self.session.as_ref().is_some_and(|session| session.run == self.journal.session())
+        let (schema, mapping) = (&self.context.schema, self.context.role.frontmatter);
+        let answer = |text: &str| frontmatter::extract(text, schema, mapping).ok();
+        if self.state.ended.is_some() {
+            let texts = self.journal.entries().iter().rev().filter_map(|entry| match entry {
+                Entry::Answered { message, .. } => Some(message.content.as_str()),
+                _ => None,
+            });
+            return texts.filter(|text| !text.is_empty()).find_map(answer);
+        }
+        answer(&self.state.turn.as_ref().filter(|turn| turn.calls.is_empty())?.text)
     }
 
     pub(super) fn say(&mut self, kind: MessageKind, text: String) -> Result<(), Stopped> {
@@ -252,35 +262,12 @@ impl<'a> Visit<'a> {
         self.write(Entry::Said { message, near: None, at: (self.place.clock)() })
     }
 
-    /// The agent does not know the session any more: a new one is told everything.
-    fn begin_anew(&mut self) -> Result<(), Stopped> {
-        self.session = None;
-        self.sessions.forget(&self.key()).ok();
-        let all = opening(self.context, self.place.workspace)?;
-        let [_, said @ ..] = all.messages() else { return Ok(()) };
-        if said.len() > 1 {
-            let text = transcript("", &told(said))?;
-            self.say(MessageKind::Opening, text.trim().to_owned())?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn key(&self) -> String {
-        Sessions::role(self.context.thread.as_str(), &self.context.role_name)
-    }
-
     /// One call of the agent.
     fn call(&mut self) -> Result<Outcome, Stopped> {
-        let (place, session) = (self.place, self.session.clone());
-        let definition = place.agent.definition;
-        let kind = if session.is_some() { CallKind::Resume } else { CallKind::First };
-        let prompt = self.prompt(session.is_some())?;
-        if session.is_none() && definition.session == SessionId::Given {
-            let id = ThreadId::new((place.clock)()).to_string();
-            let file = self.sessions.file_of(&id);
-            file.parent().map(make_private).transpose().map_err(|source| self.journal_failed(source))?;
-            self.begins_session(&id);
-        }
+        let place = self.place;
+        let prompt = self.prompt(self.goes_on())?;
+        let before = self.session.as_ref().filter(|_| self.goes_on()).map(KnownSession::used);
+        let kind = self.session_of_call()?;
         let id = self.session.as_ref().map(|session| session.id.clone()).unwrap_or_default();
         let session_file = self.sessions.file_of(&id).display().to_string();
         let (task, edge_prompt) = (self.context.start.prompt.clone(), self.context.edge_prompt.clone());
@@ -288,14 +275,14 @@ impl<'a> Visit<'a> {
             CallValues { prompt, task, edge_prompt, session: id, session_file, ..CallValues::default() };
         self.write(Entry::Asked { at: (place.clock)() })?;
         self.sync()?;
-        let number = self.calls_so_far();
-        let before = session.as_ref().map(KnownSession::used).unwrap_or_default();
-        let mut listener = Listener::new(self, Turns::new(number, before));
+        let turns = Turns::new(self.calls_so_far(), before.unwrap_or_default());
+        let mut listener = Listener::new(&place.agent.definition.reply, self.secrets.clone(), turns);
+        let mut recorder = Recorder::new(self);
         let cache = place.home.join("cache");
         let ended = process::call(place.agent, (kind, values), (place.workspace, &cache), &mut |heard| {
-            listener.hear(&heard);
+            recorder.hear(&heard, &mut listener);
         });
-        let heard = listener.end();
+        let heard = recorder.end(listener);
         let of_git = heard.as_ref().map(|heard| heard.git.clone()).unwrap_or_default();
         let outcome = match ended {
             Ok(finished) => self.judge(heard?, &finished, kind),
@@ -325,32 +312,6 @@ impl<'a> Visit<'a> {
             _ => 0,
         });
         calls.sum()
-    }
-
-    /// A new session of this visit, known from here on: whoever comes back after an interruption goes on with it.
-    pub(super) fn begins_session(&mut self, id: &str) {
-        let (id, run) = (id.to_owned(), self.journal.session().to_owned());
-        if self.session.as_ref().is_some_and(|known| known.id == id && known.run == run) {
-            return;
-        }
-        let before = self.session.take().filter(|known| known.id == id).unwrap_or_default();
-        let session = KnownSession { id, run, ..before };
-        // What cannot be remembered is told anew the next time.
-        self.sessions.keep(&self.key(), session.clone()).ok();
-        self.session = Some(session);
-    }
-
-    /// The text of the next call: in a session what was not said there, else everything.
-    fn prompt(&self, in_session: bool) -> Result<String, PromptError> {
-        let messages = self.state.conversation.messages();
-        if in_session {
-            let is_said = |message: &&Message| !matches!(message.role, Speaker::Assistant | Speaker::Tool);
-            let unsaid: Vec<&str> =
-                messages.iter().rev().take_while(is_said).map(|message| message.content.as_str()).collect();
-            return Ok(unsaid.into_iter().rev().collect::<Vec<_>>().join("\n\n"));
-        }
-        let Some((rules, said)) = messages.split_first() else { return Ok(String::new()) };
-        transcript(&rules.content, &told(said))
     }
 
     /// A call that did not come to its own end.
@@ -430,28 +391,10 @@ impl<'a> Visit<'a> {
         self.append(replied).and_then(|()| self.sync()).map_err(|source| stopped(self, source))?;
         record::settle(store, context, &reply)
             .map_err(|source| RunError::unrecorded(context, &self.journal, source))?;
-        self.remember(outcome.is_ok());
+        self.remember(Some(reply.detail_hash).filter(|_| outcome.is_ok()));
         self.take_over().map_err(|source| stopped(self, source))?;
         Ok(reply)
     }
-
-    /// The session of an attempt that failed is no one to go on with: the next begins with everything that is on record.
-    fn remember(&self, is_done: bool) {
-        let session = self.session.clone().filter(|_| is_done);
-        let done = session.map_or_else(
-            || self.sessions.forget(&self.key()),
-            |session| self.sessions.keep(&self.key(), session),
-        );
-        done.ok();
-    }
-}
-
-/// What was said in a conversation, as an agent is told it that remembers nothing of it.
-fn told(messages: &[Message]) -> Vec<SaidView<'_>> {
-    let said = messages.iter().filter(|message| {
-        message.role != Speaker::Tool && message.role != Speaker::System && !message.content.trim().is_empty()
-    });
-    said.map(|message| SaidView { own: message.role == Speaker::Assistant, text: &message.content }).collect()
 }
 
 /// When an entry that has a duration began, and how long it took, in ms.

@@ -18,6 +18,8 @@ use super::{ChatProvider, Completing, CompletionEvent, EventSink, ProviderError,
 #[derive(Debug)]
 pub(crate) struct Mock {
     script: Script,
+    /// What was drawn, where there are several behaviours.
+    behaviour: Option<String>,
     entries: Vec<ScriptEntry>,
     /// The next entry to play.
     next: usize,
@@ -33,10 +35,12 @@ impl Mock {
     /// # Errors
     /// [`ProviderError::Script`] when the script has nothing for that position.
     pub(crate) fn new(script: Script, position: ScriptPosition<'_>) -> Result<Mock, ProviderError> {
-        let entries = script.visit(&position)?.to_vec();
+        let part = script.visit(&position)?;
+        let (behaviour, entries) = (part.behaviour.map(str::to_owned), part.entries.to_vec());
         let url = format!("mock:{}", script.name());
         Ok(Mock {
             script,
+            behaviour,
             entries,
             next: 0,
             retry: RetryPolicy::default(),
@@ -75,6 +79,10 @@ impl Mock {
 }
 
 impl ChatProvider for Mock {
+    fn behaviour(&self) -> Option<&str> {
+        self.behaviour.as_deref()
+    }
+
     fn complete<'a>(&'a mut self, request: Request<'a>, on_event: EventSink<'a>) -> Completing<'a> {
         Box::pin(async move {
             let (retry, url) = (self.retry.clone(), self.url.clone());
@@ -144,7 +152,8 @@ mod tests {
     /// Plays `calls` completions; returns them and the events in words.
     async fn run(script: &str, calls: usize) -> (Vec<Result<Completion, String>>, Vec<String>) {
         let script = Script::parse("s.yaml", script).unwrap();
-        let mut mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
+        let mut mock =
+            Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0, prompt: None }).unwrap();
         let messages = [Message::text(Speaker::User, MessageKind::Opening, "Review")];
         let sampling = Sampling::default();
         let request = Request {
@@ -211,7 +220,7 @@ mod tests {
         assert!(completions.iter().all(|completion| completion.as_ref().unwrap().content == "a"));
         assert_eq!(emitted, ["a", "a", "a"]);
         let script = Script::parse("s.yaml", script).unwrap();
-        let mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
+        let mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0, prompt: None }).unwrap();
         assert_eq!(mock.after(2).next, 1, "a run that goes on after a correction gives it again, too");
     }
 
@@ -221,7 +230,8 @@ mod tests {
             "turns: [{content: a}, {error: {status: 429}}, {reset: true}, {content: b}, {content: c}]";
         let next = |completions| {
             let script = Script::parse("s.yaml", script).unwrap();
-            let mock = Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0 }).unwrap();
+            let mock =
+                Mock::new(script, ScriptPosition { role: "r", visit: 0, step: 0, prompt: None }).unwrap();
             mock.after(completions).next
         };
         assert_eq!([0, 1, 2, 3, 4].map(next), [0, 1, 4, 5, 5]);

@@ -91,6 +91,11 @@ pub(crate) trait ChatProvider {
     fn learnt(&self) -> Option<Learnt> {
         None
     }
+
+    /// Which behaviour of a script was drawn for this run.
+    fn behaviour(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Why there is no completion. No variant carries a key or a header.

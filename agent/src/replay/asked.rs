@@ -61,14 +61,14 @@ impl AskedQuestion {
         let settings = ask::settings(&Settings::on_record(settings, run.home)?, run.store, &self.detail)?;
         let run = &RunContext { settings: &settings, env: run.env.clone(), claim: None, ..*run };
         let recording = SharedRecording::new(entries.clone(), false);
-        let context = ask::provider_context(&self.record, earlier.len(), None);
+        let context = ask::provider_context(&self.record, (earlier.len(), self.text()), None);
         let script = self.record.settings().provider.script().unwrap_or_default().to_owned();
         let mut provider = provider(&settings, context, (&recording, &script)).map_err(RunError::from)?;
         let before = ask::before(run.store, (&self.detail, &self.record), earlier.clone())?;
         let mut journal = Journal::replayed(name.clone(), recording.clone(), Vec::new());
         let question = StepQuestion { session: None, text: self.text().to_owned(), detail: self.detail };
         // Where it is another one, the recording keeps that.
-        journal.append(ask::first_entry(&question, run, name.session)).ok();
+        journal.append(ask::first_entry(&question, run, name.session, None)).ok();
         let answered = ask::answer(self.text(), (before, journal), run, provider.as_mut(), on_notice).await;
         match recording.difference() {
             Some(difference) => Ok(replayed(&recording, Some(difference.into()))),

@@ -31,9 +31,7 @@ use crate::mcp::{ServerTools, ServersSetup};
 use crate::project::ProjectWords;
 use crate::provider::message::ToolDeclaration;
 use crate::provider::script::ScriptedServers;
-use crate::provider::{
-    ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, Script, ScriptPosition,
-};
+use crate::provider::{ChatProvider, HttpConfig, HttpProvider, Learnt, Mock, ProviderError, ScriptPosition};
 use crate::react::{Notice, React};
 use crate::resume::{ResumedRun, claim};
 use crate::run_state::RunState;
@@ -55,9 +53,10 @@ pub(super) fn open<'a>(
     provider: &'a mut dyn ChatProvider,
     on_notice: &'a mut dyn FnMut(Notice<'_>),
 ) -> Result<React<'a>, RunError> {
+    let behaviour = provider.behaviour();
     let parts = match earlier {
-        Some(earlier) => resume(earlier, run)?,
-        None => begin(context, run)?,
+        Some(earlier) => resume(earlier, run, behaviour)?,
+        None => begin(context, run, behaviour)?,
     };
     // After the servers have started: until here a signal ends the program at once.
     let signals = (run.signals)().map_err(RunError::Signals)?;
@@ -128,7 +127,11 @@ pub(crate) struct LoopParts {
 }
 
 /// A run that nobody has begun.
-fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunError> {
+fn begin(
+    context: &RoleContext,
+    run: &RunContext<'_>,
+    behaviour: Option<&str>,
+) -> Result<LoopParts, RunError> {
     let sessions = journals_dir(run.home);
     let name =
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((run.clock)()) };
@@ -147,7 +150,8 @@ fn begin(context: &RoleContext, run: &RunContext<'_>) -> Result<LoopParts, RunEr
         taken => RunError::Taken(taken),
     })?;
     let mut journal = Journal::create(&sessions, name).map_err(failed)?;
-    first_lines(&mut journal, context, run, (&tools, &conversation, project)).map_err(failed)?;
+    let opening = (tools.as_slice(), &conversation, project);
+    first_lines(&mut journal, context, run, opening, behaviour).map_err(failed)?;
     let state = state(run, &tools, journal.entries())?;
     Ok(LoopParts { toolbox, tools, blobs, journal, state })
 }
@@ -162,7 +166,7 @@ fn project(context: &RoleContext, run: &RunContext<'_>, tools: &Dispatch) -> Pro
 }
 
 /// A run that was begun: its own tools, of which those can be called that are allowed now.
-fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunError> {
+fn resume(earlier: ResumedRun, run: &RunContext<'_>, behaviour: Option<&str>) -> Result<LoopParts, RunError> {
     let tools = earlier.header().tools.to_vec();
     if let Some(refusal) = unconfined(&tools, run.sandbox).filter(|_| earlier.state.ended.is_none()) {
         return Err(RunError::Unconfined(refusal.error));
@@ -178,7 +182,7 @@ fn resume(earlier: ResumedRun, run: &RunContext<'_>) -> Result<LoopParts, RunErr
     }
     let dir = journals_dir(run.home).display().to_string();
     let set = (
-        run.settings.describe(),
+        run.settings.describe_run(behaviour),
         run.sandbox.enforced(),
         Surroundings::of(&run.env, run.settings.added.placeless),
     );
@@ -239,7 +243,7 @@ fn with_servers(
     let toolbox = Arc::new(toolbox);
     let Settings { provider, mcp, permissions, added, .. } = run.settings;
     let scripted = match provider {
-        ProviderSettings::Mock(script) if !mcp.is_empty() => Script::load(script)?.servers().clone(),
+        ProviderSettings::Mock(script) if !mcp.is_empty() => script.load()?.servers().clone(),
         _ => ScriptedServers::new(),
     };
     let setup = ServersSetup {
@@ -258,7 +262,7 @@ fn with_fetch(tools: Dispatch, settings: &Settings) -> Dispatch {
     let Some(policy) = settings.fetch.clone() else { return tools };
     let fetch = match &settings.provider {
         ProviderSettings::Mock(script) => {
-            let pages = Script::load(script).map(|script| script.pages().clone());
+            let pages = script.load().map(|script| script.pages().clone());
             FetchUrl::scripted(policy, pages.unwrap_or_default())
         }
         ProviderSettings::Own(OwnProvider::Script(script)) => {
@@ -310,6 +314,7 @@ pub(crate) fn first_lines(
     context: &RoleContext,
     run: &RunContext<'_>,
     (tools, conversation, project): (&[ToolDeclaration], &Conversation, ProjectWords),
+    behaviour: Option<&str>,
 ) -> io::Result<()> {
     journal.append(Entry::Run {
         version: journal::VERSION,
@@ -321,7 +326,7 @@ pub(crate) fn first_lines(
         stand_alone: run.stand_alone,
         workspace: run.workspace.display().to_string(),
         at: (run.clock)(),
-        settings: run.settings.describe(),
+        settings: run.settings.describe_run(behaviour),
         sandbox: run.sandbox.enforced().clone(),
         tools: tools.to_vec(),
         opening: conversation.messages().len(),
@@ -361,7 +366,7 @@ pub(crate) fn provider(
 ) -> Result<Box<dyn ChatProvider>, ProviderError> {
     match &settings.provider {
         ProviderSettings::Mock(script) => {
-            Ok(Box::new(Mock::new(Script::load(script)?, run.position)?.after(run.answered)))
+            Ok(Box::new(Mock::new(script.load()?, run.position)?.after(run.answered)))
         }
         ProviderSettings::Own(OwnProvider::Script(script)) => {
             Ok(Box::new(Mock::new(script.clone(), run.position)?.after(run.answered)))

@@ -16,17 +16,27 @@ use crate::secrets::{Secrets, secret_texts};
 use crate::usd::Usd;
 
 impl Settings {
-    /// The settings as the journal and the record keep them: everything but keys and headers.
+    /// The settings of a run without behaviours.
+    #[cfg(test)]
     pub(crate) fn describe(&self) -> Value {
+        self.describe_run(None)
+    }
+
+    /// The settings as the journal and the record keep them: everything but keys and headers; and the behaviour of a script
+    /// that was drawn.
+    pub(crate) fn describe_run(&self, behaviour: Option<&str>) -> Value {
+        let behaviour = behaviour.map(str::to_owned);
         let provider = match &self.provider {
             ProviderSettings::Mock(script) => {
-                record::RecordedProvider::Script { mock: script.display().to_string() }
+                let mock = script.path.display().to_string();
+                record::RecordedProvider::Script { mock, seed: script.seed, behaviour }
             }
             ProviderSettings::Http(endpoint) => {
                 record::RecordedProvider::Endpoint(self.endpoint_on_record(endpoint))
             }
             ProviderSettings::Own(OwnProvider::Script(script)) => {
-                record::RecordedProvider::Script { mock: script.name().to_owned() }
+                let seed = Some(script.seed()).filter(|seed| *seed != 0);
+                record::RecordedProvider::Script { mock: script.name().to_owned(), seed, behaviour }
             }
             ProviderSettings::Own(own) => record::RecordedProvider::Other(json!({"code": own.name()})),
         };

@@ -28,6 +28,9 @@ pub enum SettingsError {
     /// Nothing says which model.
     #[error("no model is configured: nothing says which endpoint and model to use")]
     NoModel,
+    /// A seed, and nothing that is drawn from it.
+    #[error("a seed of a mock script is given, and no mock script")]
+    NoScript,
     /// A setting of `config.yaml` names no model of it, or one without a provider.
     #[error("config.yaml: {key}: there is no model {alias}, or it has no provider")]
     NoSuchModel {
@@ -115,6 +118,7 @@ impl SettingsError {
                 "connect one with `uwf setup`, pass --base-url and --model, \
                  or use --mock FILE to run without a model",
             ),
+            SettingsError::NoScript => Some("name the script with --mock FILE, or leave --mock-seed out"),
             SettingsError::NoSuchModel { .. } => Some(
                 "define it: `uwf config set models.ALIAS '{ provider: NAME, name: MODEL }'`, or change the setting",
             ),

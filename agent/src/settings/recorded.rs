@@ -18,7 +18,7 @@ use crate::provider::message::Sampling;
 pub(super) const QUERY: &str = "?…";
 
 impl Flags {
-    /// The flags with what `super::Settings::describe` said of the run when it was begun.
+    /// The flags with what `super::Settings::describe_run` said of the run when it was begun.
     pub fn or_recorded(self, settings: &Value) -> Flags {
         let RecordedSettings { provider, model, budget, sampling, .. } =
             RecordedSettings::of(settings.clone());
@@ -27,11 +27,13 @@ impl Flags {
         let sampling: Sampling = serde_json::from_value(sampling).unwrap_or_default();
         let elsewhere = self.base_url.is_some();
         let mock = self.mock.or_else(|| provider.script().filter(|_| !elsewhere).map(Into::into));
+        let mock_seed = self.mock_seed.or_else(|| provider.seed().filter(|_| !elsewhere));
         let seconds = || Duration::try_from_secs_f64(budget.seconds?.as_f64()?).ok();
         Flags {
             model: self.model.or(model),
             recorded_url: provider.base_url().map(str::to_owned),
             mock,
+            mock_seed,
             max_turns: self.max_turns.or(budget.turns),
             max_tokens: self.max_tokens.or(budget.tokens),
             timeout: self.timeout.or_else(seconds),
@@ -55,7 +57,7 @@ mod tests {
     use uwf_engine::Env;
     use uwf_tools::sandbox::Level;
 
-    use super::super::{Endpoint, ProviderSettings, Settings};
+    use super::super::{Endpoint, ProviderSettings, ScriptFile, Settings};
     use super::{Duration, Flags, Value};
 
     const FILE: &str = "\
@@ -168,12 +170,17 @@ models: { big: { provider: b, name: big-1 } }
         let home = home(FILE);
         let mock = Flags {
             mock: Some("/s.yaml".into()),
+            mock_seed: Some(9),
             timeout: Some(Duration::from_millis(1500)),
             ..Flags::default()
         };
         let recorded = load(mock, &[], home.path()).describe();
         let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
-        assert!(matches!(&on.provider, ProviderSettings::Mock(path) if path == Path::new("/s.yaml")));
+        let script = ScriptFile { path: "/s.yaml".into(), seed: Some(9) };
+        assert!(matches!(&on.provider, ProviderSettings::Mock(file) if *file == script));
+        let typed = Flags { mock_seed: Some(0), ..Flags::default() };
+        let on = load(typed.or_recorded(&recorded), &[], home.path());
+        assert!(matches!(&on.provider, ProviderSettings::Mock(file) if file.seed == Some(0)));
         assert_eq!(on.limits.time, Some(Duration::from_millis(1500)));
         let typed = Flags { base_url: Some("http://127.0.0.1:1/v1".into()), ..Flags::default() };
         assert_eq!(

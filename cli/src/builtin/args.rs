@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::shell::{Completions, Global, Man, SandboxLevel, dollars, temperature};
+use crate::shell::{Completions, GREATEST_SEED, Global, Man, SandboxLevel, dollars, temperature};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::ReplayArgs;
 use uwf_agent::provider::message::Sampling;
-use uwf_tools::sandbox::Level;
 
 use uwf_agent::settings::Flags;
 
@@ -221,6 +220,9 @@ pub(super) struct RunOptions {
     /// Use a scripted model instead: no network, no key
     #[arg(long, value_name = "FILE")]
     pub(super) mock: Option<PathBuf>,
+    /// Draw the behaviours of the mock script from this seed (default 0)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=GREATEST_SEED))]
+    pub(super) mock_seed: Option<u64>,
     /// Completions at most (default 60)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) max_turns: Option<u64>,
@@ -264,14 +266,6 @@ pub(super) struct RunOptions {
     pub(super) reasoning_effort: Option<String>,
 }
 
-fn level(sandbox: SandboxLevel) -> Level {
-    match sandbox {
-        SandboxLevel::Strict => Level::Strict,
-        SandboxLevel::BestEffort => Level::BestEffort,
-        SandboxLevel::Off => Level::Off,
-    }
-}
-
 /// `mock-server`.
 #[derive(Debug, Args)]
 #[command(
@@ -287,6 +281,9 @@ pub(super) struct MockServerArgs {
     /// Choose the entry by the turns that a request holds, not by its arrival: one sent again gets the same answer
     #[arg(long)]
     pub(super) by_turn: bool,
+    /// Draw behaviours from this seed
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=GREATEST_SEED))]
+    pub(super) mock_seed: u64,
 }
 
 /// `doctor`.
@@ -339,6 +336,7 @@ impl RunOptions {
             base_url: self.base_url.clone(),
             recorded_url: None,
             mock: self.mock.clone(),
+            mock_seed: self.mock_seed,
             max_turns: self.max_turns,
             max_tokens: self.max_tokens,
             timeout: self.timeout,
@@ -347,7 +345,7 @@ impl RunOptions {
             role_model: None,
             tools: self.tools.clone(),
             mcp: self.mcp.clone(),
-            sandbox: self.sandbox.map(level),
+            sandbox: self.sandbox.map(SandboxLevel::level),
             allow_network: self.allow_network,
             fetch_hosts: self.fetch_host.clone(),
             no_snapshots: self.no_snapshots,

@@ -13,7 +13,7 @@ use uwf_agent::role_run::{self, RunContext, role_run};
 use uwf_agent::settings::{Flags, Settings};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
-use uwf_engine::spawn::protocol::STEP_OF;
+use uwf_engine::spawn::protocol::{ASKED_STEP, STEP_OF};
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, ThreadId, record, thread, workflow};
 use uwf_store::Store;
 
@@ -230,7 +230,7 @@ pub(crate) fn is_step_of(session: &Session<'_>, request: &AgentRequest) -> bool 
 fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
     let mut env = env.clone();
     trace.into_iter().for_each(|trace| env.set(trace::VARIABLE, trace.traceparent()));
-    let of_commands = env.iter().filter(|(name, _)| *name != STEP_OF);
+    let of_commands = env.iter().filter(|(name, _)| *name != STEP_OF && *name != ASKED_STEP);
     of_commands.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

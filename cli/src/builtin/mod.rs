@@ -128,7 +128,7 @@ fn request(args: &AgentArgs, session: &Session<'_>) -> Result<AgentRequest, CliE
 
 /// Serves a script until a signal ends it; the URL is the one line on stdout.
 fn mock_server(args: &MockServerArgs, session: &mut Session<'_>) -> Result<u8, CliError> {
-    let script = Script::load(&session.cwd.join(&args.script))?;
+    let script = Script::load(&session.cwd.join(&args.script))?.with_seed(args.mock_seed);
     let (server, address) = MockServer::bind(script, args.port, args.by_turn)?;
     session.ui.print(&format!("http://{address}/v1\n"))?;
     let serving = host::runtime()?.block_on(async {

@@ -5,6 +5,7 @@ mod man_pages;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use uwf_tools::sandbox::Level;
 
 pub use self::man_pages::{Completions, Man};
 
@@ -26,6 +27,9 @@ pub struct Global {
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub color: Color,
 }
+
+/// The greatest seed: a store keeps numbers as JavaScript does.
+pub const GREATEST_SEED: u64 = (1 << 53) - 1;
 
 /// A time limit: `90s`, `20m`, and more than nothing.
 ///
@@ -93,6 +97,15 @@ pub enum SandboxLevel {
 }
 
 impl SandboxLevel {
+    /// What it means.
+    pub fn level(self) -> Level {
+        match self {
+            SandboxLevel::Strict => Level::Strict,
+            SandboxLevel::BestEffort => Level::BestEffort,
+            SandboxLevel::Off => Level::Off,
+        }
+    }
+
     /// The word as it is typed, and as agents are told it.
     pub fn as_str(self) -> &'static str {
         match self {

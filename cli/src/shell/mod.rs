@@ -22,7 +22,7 @@ mod ui;
 mod version;
 
 pub use self::args::{
-    Color, Completions, Format, Global, Man, SandboxLevel, dollars, some_time, temperature,
+    Color, Completions, Format, GREATEST_SEED, Global, Man, SandboxLevel, dollars, some_time, temperature,
 };
 pub use self::error::{BUG, CliError, FAILED_STEP, OK, SUSPENDED, USAGE, USER};
 pub use self::paint::{Paint, Reader};

@@ -13,6 +13,9 @@ use clap::{Arg, Command};
 const HEAD: &str =
     "<!-- Written from the command line by the tests of cli/; what is changed here is written over. -->\n\n";
 
+/// The other programs, by what stands behind `uwf-`.
+const PROGRAMS: [&str; 2] = ["builtin", "eval"];
+
 /// The pages of a program: the name of the file without `.md`, and its text.
 pub(crate) fn pages(program: &Command) -> Vec<(String, String)> {
     let name = program.get_name();
@@ -183,7 +186,7 @@ pub(crate) fn hold(program: &Command) {
     let pages = pages(program);
     let is_ours = |file: &PathBuf| {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        stem == name || stem.strip_prefix(&format!("{name}-")).is_some_and(|noun| noun != "builtin")
+        stem == name || stem.strip_prefix(&format!("{name}-")).is_some_and(|noun| !PROGRAMS.contains(&noun))
     };
     let entries = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
     let mut changed = Vec::new();

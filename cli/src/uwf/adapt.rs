@@ -8,29 +8,30 @@ use std::path::{Path, PathBuf};
 use uwf_store::Hash;
 
 pub(super) use self::confined::{COMMAND as CONFINED, serve as serve_confined};
-use self::confined::{Walls, walls, watching_git};
+use self::confined::{Walls, check_narrowed, walls, watching_git};
 
 use super::args::{Adapt, AskMode};
 use crate::builtin::{EventLog, Host, Observers, is_step_of, resumed};
-use crate::shell::{CliError, OK, Session, USAGE, USER};
+use crate::shell::{CliError, OK, SandboxLevel, Session, USAGE, USER};
 use uwf_agent::external::ask::{self, Question};
 use uwf_agent::external::{self, Definition, ExternalAgent, VisitContext};
 use uwf_agent::journal::{Prompt, WantedRun};
 use uwf_agent::resume::ResumedRun;
+use uwf_agent::settings::SharedSettings;
 use uwf_engine::config::defined::COMMAND;
 use uwf_engine::exec::ExecError;
 use uwf_engine::home::Env;
 use uwf_engine::spawn::SpawnError;
 use uwf_engine::spawn::lookup::Programs;
-use uwf_engine::spawn::protocol::EDGE_PROMPT;
-use uwf_engine::{AdapterOutput, AgentRequest, thread};
+use uwf_engine::spawn::protocol::{ASKED_STEP, EDGE_PROMPT};
+use uwf_engine::{AdapterOutput, AgentRequest, thread, workflow};
 
 pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliError> {
     let home = session.homes()?.uwf;
     let definition = Definition::find(&home, &args.name)?;
     let own = args.session.as_deref().unwrap_or_default();
     if args.mode == Some(AskMode::Fork) {
-        let fork = ask::fork(&definition, &home, own, session.clock)?;
+        let fork = ask::fork(&definition, &home, (own, asked_step(session)), session.clock)?;
         session.ui.print(&format!("{fork}\n"))?;
         return Ok(OK);
     }
@@ -41,7 +42,9 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| CliError::said("cannot look after the processes of the agent", error))?;
     let stop = session.stop.clone();
-    let walls = walls(session, args, (&definition, &file), &env)?;
+    let shared = shared(session, args, (&definition, &env), &home)?;
+    let walls = walls(session, args, (&definition, &file), (&shared, &env))?;
+    check_narrowed(&walls, (&shared, args.role.as_deref().unwrap_or_default()), &definition)?;
     let agent = ExternalAgent {
         definition: &definition,
         file: &file,
@@ -49,7 +52,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
         model: args.model.as_deref(),
         env: &env,
         stop: &stop,
-        confined_by: &walls.confined_by,
+        confined_by: walls.confined_by.as_ref(),
         ended: &|| {
             uwf_tools::end_descendants();
         },
@@ -59,7 +62,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
             let here = session.directory(None)?;
             watching_git((&walls, &here), session, |session| answer(session, args, &agent))?
         }
-        None => play(session, args, (&agent, &walls))?.to_line(),
+        None => play(session, args, (&agent, &walls, &shared))?.to_line(),
     };
     session.ui.print(&line)?;
     Ok(OK)
@@ -102,6 +105,34 @@ fn program(
     }
 }
 
+/// What of the settings of the builtin agent holds here, too; people are told what of them does not.
+fn shared(
+    session: &mut Session<'_>,
+    args: &Adapt,
+    (definition, env): (&Definition, &Env),
+    home: &Path,
+) -> Result<SharedSettings, CliError> {
+    let shared = SharedSettings::load(args.sandbox.map(SandboxLevel::level), env, home)?;
+    let (Some(thread), Some(role)) = (&args.thread, &args.role) else { return Ok(shared) };
+    let (thread, store) = (session.thread_id(thread)?, session.store()?);
+    let start = thread::head(&store, &thread)?.start(&store)?;
+    let workflow = workflow::get(&store, &start.workflow)?;
+    let shared = shared.for_role(&workflow, role)?;
+    let unheard = shared.unheard(role, definition.sandbox.network).join(", ");
+    if !unheard.is_empty() {
+        let agent = &definition.name;
+        session.ui.warn(&format!(
+            "what agents/builtin.yaml says of the role `{role}` says nothing to the agent `{agent}`: {unheard}"
+        ));
+    }
+    Ok(shared)
+}
+
+/// The step that a question is about, where the engine that asks tells it.
+fn asked_step<'a>(session: &'a Session<'_>) -> Option<&'a str> {
+    session.env.text(ASKED_STEP).filter(|step| step.parse::<Hash>().is_ok())
+}
+
 /// The directory of the thread that is played, which may be another one than that of this visit.
 fn thread_directory(session: &Session<'_>, args: &Adapt) -> Result<Option<PathBuf>, CliError> {
     let Some(thread) = &args.thread else { return Ok(None) };
@@ -113,7 +144,7 @@ fn thread_directory(session: &Session<'_>, args: &Adapt) -> Result<Option<PathBu
 fn play(
     session: &mut Session<'_>,
     args: &Adapt,
-    (agent, walls): (&ExternalAgent<'_>, &Walls),
+    (agent, walls, shared): Player<'_>,
 ) -> Result<AdapterOutput, CliError> {
     let host = Host::open(session)?;
     let thread = session.thread_id(args.thread.as_deref().unwrap_or_default())?;
@@ -144,16 +175,19 @@ fn play(
     }
     let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
     watching_git((walls, &workspace), session, |session| {
-        visit(session, args, (&host, agent, walls), (request, &workspace, &wanted, earlier))
+        visit(session, args, (&host, (agent, walls, shared)), (request, &workspace, &wanted, earlier))
     })
 }
+
+/// Who plays, behind which walls, and what of the settings holds for it.
+type Player<'a> = (&'a ExternalAgent<'a>, &'a Walls, &'a SharedSettings);
 
 type Visited<'a> = (&'a AgentRequest, &'a Path, &'a WantedRun<'a>, Option<ResumedRun>);
 
 fn visit(
     session: &mut Session<'_>,
     args: &Adapt,
-    (host, agent, walls): (&Host, &ExternalAgent<'_>, &Walls),
+    (host, (agent, walls, shared)): (&Host, Player<'_>),
     (request, workspace, wanted, earlier): Visited<'_>,
 ) -> Result<AdapterOutput, CliError> {
     let events = EventLog::open(args.events.as_deref(), &session.cwd, session.clock)?;
@@ -165,6 +199,7 @@ fn visit(
         ocas: &host.homes.ocas,
         workspace,
         agent,
+        shared,
         sandbox: &walls.enforced,
         refusal: walls.refusal.as_deref(),
         clock: session.clock,
@@ -198,7 +233,8 @@ fn answer(session: &mut Session<'_>, args: &Adapt, agent: &ExternalAgent<'_>) ->
     let homes = session.homes()?;
     let store = session.store()?;
     let cwd = session.directory(None)?;
-    let question = Question { session: args.session.as_deref(), text, detail, cwd: &cwd };
+    let step = asked_step(session);
+    let question = Question { session: args.session.as_deref(), step, text, detail, cwd: &cwd };
     let answer = ask::ask(agent, (&store, &homes.uwf), &question, session.clock)?;
     Ok(format!("{answer}\n"))
 }
@@ -212,6 +248,7 @@ impl From<external::DefinitionError> for CliError {
 
 impl From<ask::AskError> for CliError {
     fn from(error: ask::AskError) -> CliError {
-        CliError::Said { error: Box::new(error), hint: None, exit: USER }
+        let hint = error.hint().map(str::to_owned);
+        CliError::Said { error: Box::new(error), hint, exit: USER }
     }
 }

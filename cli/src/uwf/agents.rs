@@ -108,6 +108,7 @@ impl List<'_, '_> {
             tried: None,
             sessions: true,
             forks: true,
+            confined: true,
             hint: None,
             error: None,
         }
@@ -139,6 +140,7 @@ impl List<'_, '_> {
             tried: None,
             sessions: false,
             forks: false,
+            confined: false,
             hint: None,
             error: None,
         }
@@ -155,6 +157,7 @@ impl List<'_, '_> {
             tried: None,
             sessions: false,
             forks: false,
+            confined: false,
             hint: None,
             error: None,
         };
@@ -171,6 +174,7 @@ impl List<'_, '_> {
             tried: Some(definition.tried.clone()).filter(|tried| !tried.is_empty()),
             sessions: definition.has_sessions(),
             forks: definition.args.fork.is_some(),
+            confined: definition.sandbox.confined,
             hint: Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty()),
             description: definition.description,
             ..row

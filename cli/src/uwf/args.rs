@@ -232,8 +232,10 @@ pub(super) enum Noun {
                       answer is checked against the role's schema and sent back with its errors; its turns, tool calls and usage go on \
                       record; a later visit goes on with its session. Engines call this: for `uwf` itself `--agent NAME` says it, \
                       or a name in agentOverrides or defaultAgent.\n\n\
-                      The agent works in the current directory with whatever rights it takes. With --sandbox it is confined as \
-                      commands are, beside the files and the network that its definition names.\n\n\
+                      The agent works in the current directory. One whose definition says that it can live in a sandbox (`uwf agents` \
+                      tells: confined) runs in the one of commands, beside the files and the network that its definition names; \
+                      --sandbox off lets it do whatever you may, --sandbox strict confines any other. Of what agents/builtin.yaml says \
+                      of a role, readOnly and writable hold here, too, and only in a sandbox.\n\n\
                       Exit status: 0 there is a reply, also of a step that failed; 1 there is none.",
         after_long_help = "Examples:\n  uwf adapt codex --thread 01K… --role developer --prompt \"Fix it\"\n  \
                            uwf adapt command --arg ./my-agent --thread 01K… --role writer\n  \

@@ -65,6 +65,12 @@ pub enum RecordedProvider {
     Script {
         /// The file.
         mock: String,
+        /// What its behaviours were drawn from; absent where nobody said.
+        #[serde(default, deserialize_with = "lenient::field", skip_serializing_if = "Option::is_none")]
+        seed: Option<u64>,
+        /// The behaviour that was drawn; absent where there was one way to go.
+        #[serde(default, deserialize_with = "lenient::field", skip_serializing_if = "Option::is_none")]
+        behaviour: Option<String>,
     },
     /// An endpoint.
     Endpoint(RecordedEndpoint),
@@ -165,7 +171,15 @@ impl RecordedProvider {
     /// The script that stands in for a model.
     pub fn script(&self) -> Option<&str> {
         match self {
-            RecordedProvider::Script { mock } => Some(mock),
+            RecordedProvider::Script { mock, .. } => Some(mock),
+            RecordedProvider::Endpoint(_) | RecordedProvider::Other(_) => None,
+        }
+    }
+
+    /// What the behaviours of the script were drawn from.
+    pub fn seed(&self) -> Option<u64> {
+        match self {
+            RecordedProvider::Script { seed, .. } => *seed,
             RecordedProvider::Endpoint(_) | RecordedProvider::Other(_) => None,
         }
     }

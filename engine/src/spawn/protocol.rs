@@ -26,6 +26,9 @@ pub const EDGE_PROMPT: &str = "UWF_EDGE_PROMPT";
 /// also when the step is cut off.
 pub const STEP_OF: &str = "UWF_STEP_OF";
 
+/// The variable that tells an agent which step it is asked about, or whose session it is to fork.
+pub const ASKED_STEP: &str = "UWF_ASKED_STEP";
+
 /// A program that plays roles, and the arguments it always gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentCommand {

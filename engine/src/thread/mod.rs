@@ -172,6 +172,27 @@ pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<
     Ok(thread)
 }
 
+/// Begins the thread of this id, as [`start`] does, for one who has noted the id before: a thread that has begun so already is
+/// left as it is.
+///
+/// # Errors
+/// As [`start`]; or there is a thread of this id that began otherwise.
+pub fn start_as(
+    store: &Store,
+    thread: &ThreadId,
+    (workflow, prompt, cwd): (&Hash, &str, &str),
+) -> Result<(), ThreadError> {
+    check_task(prompt)?;
+    let start = StartNode { workflow: *workflow, prompt: prompt.to_owned(), cwd: cwd.to_owned(), call: None };
+    let (schema, payload) = (start.type_(), json!(start));
+    let value = store.put(&schema, &payload)?;
+    let (name, tags, expect) = (variable(thread), BTreeMap::new(), Expect::Absent);
+    match store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }]) {
+        Err(StoreError::Conflict { .. }) if head(store, thread)?.start_hash() == value => Ok(()),
+        done => Ok(done?),
+    }
+}
+
 /// A new thread that begins so: its StartNode, which is stored, and the change that makes it a thread.
 fn begun(store: &Store, start: &StartNode) -> Result<(ThreadId, Hash, VarChange), ThreadError> {
     check_task(&start.prompt)?;

@@ -39,6 +39,9 @@ pub struct ThreadOptions {
     /// A script in the place of a model; absolute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mock: Option<String>,
+    /// What the behaviours of the script are drawn from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mock_seed: Option<u64>,
     /// How much of a sandbox: `strict`, `best-effort` or `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
@@ -90,7 +93,7 @@ impl ThreadOptions {
     pub fn over(self, mut kept: ThreadOptions) -> ThreadOptions {
         // A script stands for a model: whoever names one has done with the other.
         if self.model.is_some() || self.base_url.is_some() {
-            kept.mock = None;
+            (kept.mock, kept.mock_seed) = (None, None);
         } else if self.mock.is_some() {
             (kept.model, kept.base_url) = (None, None);
         }
@@ -99,6 +102,7 @@ impl ThreadOptions {
             model: self.model.or(kept.model),
             base_url: self.base_url.or(kept.base_url),
             mock: self.mock.or(kept.mock),
+            mock_seed: self.mock_seed.or(kept.mock_seed),
             sandbox: self.sandbox.or(kept.sandbox),
             max_cost: self.max_cost.or(kept.max_cost),
             max_turns: self.max_turns.or(kept.max_turns),
@@ -145,6 +149,7 @@ impl ThreadOptions {
             ("model", self.model.is_some()),
             ("baseUrl", self.base_url.is_some()),
             ("mock", self.mock.is_some()),
+            ("mockSeed", self.mock_seed.is_some()),
             ("sandbox", weaker),
             ("maxCost", self.max_cost.is_some()),
             ("maxTurns", self.max_turns.is_some()),
@@ -177,6 +182,7 @@ impl ThreadOptions {
         option("--model", self.model.clone());
         option("--base-url", self.base_url.clone());
         option("--mock", self.mock.clone());
+        option("--mock-seed", self.mock_seed.map(|seed| seed.to_string()));
         option("--max-cost", self.max_cost.map(|usd| usd.to_string()));
         option("--max-turns", self.max_turns.map(|turns| turns.to_string()));
         option("--reasoning-effort", self.reasoning_effort.clone());
@@ -209,6 +215,7 @@ impl ThreadOptions {
     pub fn of_builtin_alone(&self) -> Vec<&'static str> {
         let all = [
             ("--mock", self.mock.is_some()),
+            ("--mock-seed", self.mock_seed.is_some()),
             ("--max-cost", self.max_cost.is_some()),
             ("--max-turns", self.max_turns.is_some()),
             ("--allow-network", self.allow_network),

@@ -24,6 +24,8 @@ pub struct AgentRow {
     pub sessions: bool,
     /// Whether it can fork a session, so that questions are asked in a fork.
     pub forks: bool,
+    /// Whether it runs in a sandbox unless somebody says otherwise.
+    pub confined: bool,
     /// How it is installed and signed in.
     pub hint: Option<String>,
     /// What is wrong with its definition.

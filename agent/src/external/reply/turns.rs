@@ -13,6 +13,12 @@ use crate::provider::message::{TokenUsage, ToolCall};
 /// The result of a call of which nothing was told.
 const UNTOLD: &str = "[The agent did not tell what came of this call.]";
 
+/// How much of a tool's output is kept, in bytes; of what is longer the beginning and the end.
+const OUTPUT: usize = 256 << 10;
+
+/// How long a turn may be, what it says, thinks and calls, in bytes.
+const TURN: usize = 16 << 20;
+
 /// What is to be done about what was told.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::external) enum Act {
@@ -76,6 +82,8 @@ pub(in crate::external) struct Turns {
     is_later: bool,
     before: UsedBefore,
     pending: ToldTurn,
+    /// How long that is, in bytes.
+    length: usize,
     /// The turn that it belongs to.
     turn: Option<String>,
     /// Calls that are written and not answered.
@@ -101,6 +109,8 @@ pub(in crate::external) struct Turns {
     pub has_failed: bool,
     /// Whether it has told what it cost.
     pub tells_cost: bool,
+    /// Whether a turn was longer than any may be: what came after that is not kept, and no answer.
+    is_over: bool,
 }
 
 impl Turns {
@@ -117,6 +127,9 @@ impl Turns {
     /// Takes over what an event tells.
     pub(in crate::external) fn take(&mut self, told: Told) -> Vec<Act> {
         let mut acts = Vec::new();
+        if !self.has_room(&told) {
+            return acts;
+        }
         match told {
             Told::Session(id) => acts.push(Act::Session(id)),
             Told::Model(name) => acts.push(Act::Model(name)),
@@ -134,6 +147,7 @@ impl Turns {
             Told::Text { text, joins } => self.text(&text, joins),
             Told::Call { id, name, args } => self.call(id, name, args),
             Told::Result { id, output, failed, exit_code } => {
+                let output = shortened(output);
                 self.result(id, |id| ToldResult { id, output, failed, exit_code }, &mut acts);
             }
             Told::Usage { tokens, of, cost, cost_of } => self.used_so(tokens, of, (cost, cost_of)),
@@ -143,6 +157,23 @@ impl Turns {
             Told::Fails => (self.is_done, self.has_failed) = (false, true),
         }
         acts
+    }
+
+    /// Whether there is room for what is told.
+    fn has_room(&mut self, told: &Told) -> bool {
+        let bytes = match told {
+            Told::Text { text, .. } | Told::Reasoning(text) => text.len(),
+            Told::Call { id, name, args } => id.as_ref().map_or(0, String::len) + name.len() + args.len(),
+            _ => return true,
+        };
+        self.is_over |= bytes > TURN.saturating_sub(self.length);
+        self.length += if self.is_over { 0 } else { bytes };
+        !self.is_over
+    }
+
+    /// Why what was told is no answer, where a turn was too long.
+    pub(in crate::external) fn refusal(&self) -> Option<String> {
+        self.is_over.then(|| format!("one of its turns is longer than {TURN} bytes"))
     }
 
     /// Nothing has come for a moment: calls that were told are under way.
@@ -247,6 +278,7 @@ impl Turns {
             return;
         }
         let turn = std::mem::take(&mut self.pending);
+        self.length = 0;
         self.settle(acts);
         if !turn.text.trim().is_empty() {
             self.last_text.clone_from(&turn.text);
@@ -297,6 +329,17 @@ impl Turns {
         };
         *pending = TokenUsage { cost_usd, ..plus(*pending, tokens) };
     }
+}
+
+/// The output, as much of it as is kept.
+fn shortened(output: String) -> String {
+    let over = output.len().saturating_sub(OUTPUT);
+    if over == 0 {
+        return output;
+    }
+    let head = output.floor_char_boundary(OUTPUT / 2);
+    let tail = output.ceil_char_boundary(output.len() - OUTPUT / 2);
+    format!("{}\n[{} bytes are left out]\n{}", &output[..head], tail - head, &output[tail..])
 }
 
 fn plus(one: TokenUsage, other: TokenUsage) -> TokenUsage {

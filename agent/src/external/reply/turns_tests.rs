@@ -124,3 +124,26 @@ fn sums_are_told_as_what_is_new_in_them() {
     // It began anew.
     assert_eq!(usages(Turns::new(0, before), over(40, 0.5)).0, [(40, 0.5)]);
 }
+
+#[test]
+fn of_a_long_output_the_beginning_and_the_end_are_kept() {
+    assert_eq!(shortened("é".repeat(10)), "é".repeat(10));
+    let long = shortened(format!("begin{}end", "é".repeat(OUTPUT)));
+    assert!(long.starts_with("beginé") && long.ends_with("éend") && long.len() < OUTPUT + 100);
+    assert!(long.contains("\n[262154 bytes are left out]\n"));
+}
+
+#[test]
+fn a_turn_without_an_end_is_not_kept_and_no_answer() {
+    let mut turns = Turns::default();
+    let piece = || Told::Text { text: "x".repeat(1 << 20), joins: true };
+    let mut acts: Vec<Act> = [call("a"), result("a")].into_iter().flat_map(|told| turns.take(told)).collect();
+    assert_eq!(turns.refusal(), None);
+    acts.extend((0..16).flat_map(|_| turns.take(piece())));
+    assert_eq!(turns.refusal(), None);
+    acts.extend((0..100).flat_map(|_| turns.take(piece())));
+    acts.extend(turns.end());
+    let said = acts.iter().map(|act| if let Act::Answered(turn) = act { turn.text.len() } else { 0 });
+    assert_eq!(said.sum::<usize>(), TURN);
+    assert_eq!(turns.refusal().unwrap(), "one of its turns is longer than 16777216 bytes");
+}

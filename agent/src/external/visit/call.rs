@@ -1,6 +1,6 @@
 //! What is heard of a call of the agent becomes entries of the journal, and its end an outcome.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -8,9 +8,9 @@ use uwf_engine::spawn::Finished;
 
 use super::{Visit, took};
 use crate::external::argv::CallKind;
-use crate::external::confined::OF_GIT;
+use crate::external::listener::{HeardCall, Listener};
 use crate::external::process::Heard;
-use crate::external::reply::{Act, Format, Told, ToldResult, ToldTurn, Turns, told, value_in};
+use crate::external::reply::{Act, Format, ToldResult, ToldTurn, Turns};
 use crate::external::sessions::KnownSession;
 use crate::failure::{FailedAt, Failure};
 use crate::journal::{Entry, ToolFacts};
@@ -19,15 +19,6 @@ use crate::react::Stopped;
 
 /// How long the title of a call is, in characters.
 const TITLE: usize = 80;
-
-/// How much of a tool's output is kept, in bytes; of what is longer the beginning and the end.
-const OUTPUT: usize = 256 << 10;
-
-/// How much of an answer that is a text is kept, in bytes: the end.
-const TEXT: usize = 16 << 20;
-
-/// How many lines are heard of what became of git.
-const GIT_LINES: usize = 32;
 
 /// How much of an agent's own words goes into an error, in characters.
 const WORDS: usize = 2_000;
@@ -42,93 +33,27 @@ pub(super) enum Outcome {
     UnknownSession,
 }
 
-/// Hears a call, and writes what it tells.
-pub(super) struct Listener<'v, 'a> {
+/// Writes what is heard of a call.
+pub(super) struct Recorder<'v, 'a> {
     visit: &'v mut Visit<'a>,
-    turns: Turns,
     /// Since when the model has its turn.
     since: Instant,
     started: BTreeMap<String, (Instant, String)>,
-    /// What is no event: the answer, where that is a text.
-    text: VecDeque<String>,
-    /// How long that is.
-    bytes: usize,
-    /// What became of git.
-    git: Vec<String>,
     /// Why nothing more can be written.
     broken: Option<Stopped>,
 }
 
-/// What was heard of a call in all.
-pub(super) struct HeardCall {
-    pub turns: Turns,
-    text: String,
-    /// What became of git.
-    pub git: Vec<String>,
-}
-
-impl<'v, 'a> Listener<'v, 'a> {
-    pub(super) fn new(visit: &'v mut Visit<'a>, turns: Turns) -> Listener<'v, 'a> {
-        let (started, text, git) = (BTreeMap::new(), VecDeque::new(), Vec::new());
-        Listener { visit, turns, since: Instant::now(), started, text, bytes: 0, git, broken: None }
+impl<'v, 'a> Recorder<'v, 'a> {
+    pub(super) fn new(visit: &'v mut Visit<'a>) -> Recorder<'v, 'a> {
+        Recorder { visit, since: Instant::now(), started: BTreeMap::new(), broken: None }
     }
 
     /// Takes over what is heard. What cannot be written is told at the end: the agent is not stopped in the middle for it.
-    pub(super) fn hear(&mut self, heard: &Heard<'_>) {
-        let reply = &self.visit.place.agent.definition.reply;
-        let acts = match heard {
-            Heard::Idle => {
-                self.visit.tick();
-                self.turns.idle()
-            }
-            Heard::Line(line) | Heard::Complaint(line) if self.tells_session(line) => Vec::new(),
-            Heard::Complaint(line) => {
-                self.complained(line);
-                Vec::new()
-            }
-            Heard::Line(line) if reply.skips(line) => Vec::new(),
-            Heard::Line(line) if reply.format == Format::Jsonl => match serde_json::from_str(line) {
-                Ok(event) => self.event(&event),
-                Err(_) => Vec::new(),
-            },
-            Heard::Line(line) if reply.ends(line) => self.turns.take(Told::Done),
-            Heard::Line(line) => {
-                self.keep(line);
-                Vec::new()
-            }
-        };
-        self.act(acts);
-    }
-
-    /// Of what is complained only what the sandbox says of git is kept here.
-    fn complained(&mut self, line: &str) {
-        let is_confined = !self.visit.place.agent.confined_by.is_empty();
-        let of_git = line.strip_prefix(OF_GIT).filter(|_| is_confined && self.git.len() < GIT_LINES);
-        self.git.extend(of_git.map(|what| self.visit.secrets.clean(what).into_owned()));
-    }
-
-    fn keep(&mut self, line: &str) {
-        self.bytes += line.len() + 1;
-        self.text.push_back(line.to_owned());
-        while self.bytes > TEXT {
-            let Some(first) = self.text.pop_front() else { break };
-            self.bytes -= first.len() + 1;
+    pub(super) fn hear(&mut self, heard: &Heard<'_>, listener: &mut Listener<'_>) {
+        if matches!(heard, Heard::Idle) {
+            self.visit.tick();
         }
-    }
-
-    /// Whether the line tells the session.
-    fn tells_session(&mut self, line: &str) -> bool {
-        let Some(id) = self.visit.place.agent.definition.reply.session_in(line) else { return false };
-        if !id.is_empty() {
-            self.visit.begins_session(id);
-        }
-        true
-    }
-
-    fn event(&mut self, event: &Value) -> Vec<Act> {
-        let event = self.visit.secrets.clean_value(event.clone());
-        let told: Vec<Told> = told(&self.visit.place.agent.definition.reply.events, &event);
-        told.into_iter().flat_map(|told| self.turns.take(told)).collect()
+        self.act(listener.hear(heard));
     }
 
     fn act(&mut self, acts: Vec<Act>) {
@@ -181,39 +106,20 @@ impl<'v, 'a> Listener<'v, 'a> {
         let ToldResult { id, output, failed, exit_code } = result;
         let (since, title) = self.started.remove(&id).unwrap_or((Instant::now(), String::new()));
         let facts = ToolFacts { title, is_error: failed, exit_code, ..ToolFacts::default() };
-        let (message, at, duration_ms) = (Message::result(&id, shortened(output)), self.at(), took(since));
+        let (message, at, duration_ms) = (Message::result(&id, output), self.at(), took(since));
         self.since = Instant::now();
         self.visit.write(Entry::Finished { message, at, duration_ms, facts })
     }
 
     /// Nothing more comes: what was held back is written.
-    pub(super) fn end(mut self) -> Result<HeardCall, Stopped> {
-        let text = std::mem::take(&mut self.text).make_contiguous().join("\n");
-        if self.visit.place.agent.definition.reply.format == Format::Json
-            && let Some(event) = value_in(&text)
-        {
-            let acts = self.event(&event);
-            self.act(acts);
-        }
-        let acts = self.turns.end();
+    pub(super) fn end(mut self, listener: Listener<'_>) -> Result<HeardCall, Stopped> {
+        let (acts, heard) = listener.end();
         self.act(acts);
-        let text = self.visit.secrets.clean(&text).into_owned();
         match self.broken {
             Some(stopped) => Err(stopped),
-            None => Ok(HeardCall { turns: self.turns, text, git: self.git }),
+            None => Ok(heard),
         }
     }
-}
-
-/// The output, as much of it as is kept.
-fn shortened(output: String) -> String {
-    let over = output.len().saturating_sub(OUTPUT);
-    if over == 0 {
-        return output;
-    }
-    let head = output.floor_char_boundary(OUTPUT / 2);
-    let tail = output.ceil_char_boundary(output.len() - OUTPUT / 2);
-    format!("{}\n[{} bytes are left out]\n{}", &output[..head], tail - head, &output[tail..])
 }
 
 /// A call in a line.
@@ -234,12 +140,17 @@ impl Visit<'_> {
         kind: CallKind,
     ) -> Result<Outcome, Stopped> {
         let definition = self.place.agent.definition;
+        let answer = heard.answer(definition.reply.format);
         let HeardCall { turns, text, .. } = heard;
         let code = finished.status.code();
         let exited = code.is_some_and(|code| definition.exit.done.contains(&code));
         let has_said = turns.is_done || !definition.reply.tells_end();
         if definition.reply.sums_cost() && !turns.tells_cost {
             self.unpriced("the agent has not told what a call costs")?;
+        }
+        if let Some(refusal) = turns.refusal() {
+            let error = format!("the agent `{}` failed: {refusal}", definition.name);
+            return Ok(Outcome::Failed(Failure { phase: FailedAt::Agent, error }));
         }
         if !exited || turns.has_failed || !has_said {
             let words = self.words(&turns, &text, finished);
@@ -257,10 +168,6 @@ impl Visit<'_> {
             self.sessions.keep(&self.key(), session.clone()).ok();
             self.session = Some(session);
         }
-        let answer = match definition.reply.format {
-            Format::Text => text,
-            Format::Json | Format::Jsonl => turns.answer.clone().unwrap_or(turns.last_text.clone()),
-        };
         if answer.trim() != turns.last_text.trim() {
             let message = Message::text(Speaker::Assistant, MessageKind::Turn, answer.clone());
             let (at, usage) = ((self.place.clock)(), definition.reply.priced(None));
@@ -299,7 +206,7 @@ impl Visit<'_> {
         let code = finished.status.code().map(|code| code.to_string()).unwrap_or_default();
         let how = match definition.exit.means.get(&code) {
             Some(meaning) => format!("{meaning} ({})", finished.exit()),
-            None if exited => "it did not say that it has done".to_owned(),
+            None if exited => "it exited without reporting completion".to_owned(),
             None => format!("it ended with {}", finished.exit()),
         };
         let words = uwf_store::excerpt(words, WORDS);
@@ -314,14 +221,6 @@ impl Visit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_a_long_output_the_beginning_and_the_end_are_kept() {
-        assert_eq!(shortened("é".repeat(10)), "é".repeat(10));
-        let long = shortened(format!("begin{}end", "é".repeat(OUTPUT)));
-        assert!(long.starts_with("beginé") && long.ends_with("éend") && long.len() < OUTPUT + 100);
-        assert!(long.contains("\n[262154 bytes are left out]\n"));
-    }
 
     #[test]
     fn a_call_has_a_title() {

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use uwf_engine::journals::JournalName;
+use uwf_engine::thread::COMPACT;
 use uwf_engine::{RoleContext, ThreadId};
-use uwf_prompts::{INTERRUPTED, ProjectView, PromptError, WorkspaceView};
+use uwf_prompts::{INTERRUPTED, PromptError, WorkspaceView};
+use uwf_tools::sandbox::Network;
 
 use super::VisitContext;
 use crate::conversation::Conversation;
@@ -18,11 +20,24 @@ use crate::role_run::{RunError, journals_dir};
 use crate::run_state::RunState;
 
 /// What the role is told on this visit, where nothing of it is known.
-pub(super) fn opening(context: &RoleContext, workspace: &Path) -> Result<Conversation, PromptError> {
+pub(super) fn opening(
+    context: &RoleContext,
+    (workspace, project): (&Path, &ProjectWords),
+) -> Result<Conversation, PromptError> {
     let root = workspace.display().to_string();
-    // What the project says of itself these agents read themselves.
     let workspace = WorkspaceView { root: &root, tools: &[], own_tools: true };
-    Conversation::open(context, (&workspace, &ProjectView::default()))
+    project.with_view(|project| Conversation::open(context, (&workspace, project)))
+}
+
+/// What the project says of itself, as far as the agent does not read it by itself; nothing to whoever sums a thread up, who has all
+/// that it needs.
+fn project(context: &RoleContext, place: &VisitContext<'_>) -> ProjectWords {
+    if context.role_name == COMPACT {
+        return ProjectWords::default();
+    }
+    let text =
+        |path: &str, most: usize| uwf_tools::text_in(place.workspace, &[place.home, place.ocas], path, most);
+    ProjectWords::unread(&text, &place.shared.project, &place.agent.definition.reads)
 }
 
 /// A visit that nobody has begun. In a session of earlier visits these are not told again.
@@ -34,7 +49,8 @@ pub(super) fn begun(
     let dir = journals_dir(place.home);
     let name =
         JournalName { thread: context.thread, head: context.head, session: ThreadId::new((place.clock)()) };
-    let conversation = opening(context, place.workspace)?;
+    let project = project(context, place);
+    let conversation = opening(context, (place.workspace, &project))?;
     let opening: Vec<&Message> = match conversation.messages() {
         [rules, .., last] if has_session => vec![rules, last],
         all => all.iter().collect(),
@@ -61,7 +77,7 @@ pub(super) fn begun(
         tools: Vec::new(),
         opening: opening.len(),
         surroundings: surroundings(place),
-        project: ProjectWords::default(),
+        project,
     };
     journal.append(run).map_err(failed)?;
     for message in opening {
@@ -124,9 +140,18 @@ fn settings(place: &VisitContext<'_>) -> Value {
         "agent": definition.name, "program": file, "model": model,
         "arguments": uwf_engine::config::masked(&json!(passed), "args"),
         "definition": definition.file.as_ref().map_or("shipped".into(), |file| file.display().to_string()),
-        "sandbox": {"level": place.sandbox.level, "network": definition.sandbox.network},
+        "sandbox": sandbox(place),
         "snapshots": {"enabled": true},
     })
+}
+
+/// What it is confined to: what was asked for, and of the network what holds.
+fn sandbox(place: &VisitContext<'_>) -> Value {
+    let network = matches!(place.sandbox.network, Network::Open | Network::None);
+    let asked = place.agent.confined_by.map(|by| by.asked.clone().settings().describe());
+    let mut sandbox = asked.unwrap_or_else(|| json!({"level": place.sandbox.level}));
+    sandbox["network"] = json!(network);
+    sandbox
 }
 
 #[cfg(test)]

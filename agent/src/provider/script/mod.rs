@@ -9,10 +9,12 @@
 //!   - content: "---\n$status: done\n---\nFine."
 //! ```
 //!
-//! Apart because two players share it. Reading (`read`) names every problem at once; `expect` checks a request; `schema`
+//! Apart because two players share it. Reading (`read`) names every problem at once; `behaviours` draws one of several ways that
+//! a visit may go; `expect` checks a request; `schema`
 //! tells editors what a file may hold; `servers` are MCP servers that a script plays beside the model. Nothing here waits, talks or counts calls: where a player stands in a script is the
 //! player's business.
 
+mod behaviours;
 mod expect;
 mod pages;
 mod read;
@@ -31,6 +33,7 @@ pub(crate) use servers::{ScriptedServers, ScriptedTool};
 
 use serde_json::{Map, Value, json};
 
+use self::behaviours::{Behaviour, choose};
 use super::ProviderError;
 use super::api_error::{self, ApiError};
 use super::attempt_error::AttemptError;
@@ -48,17 +51,22 @@ pub struct Script {
     servers: ScriptedServers,
     /// `fetch:` the pages of the web, by their URLs.
     pages: BTreeMap<String, ScriptedPage>,
+    /// What behaviours are drawn from.
+    seed: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum ScriptPlan {
     /// `turns:` one entry a model call.
     Turns(Vec<ScriptEntry>),
-    /// `roles:` the entries of each visit of each role; never without a visit.
-    Roles(BTreeMap<String, Vec<Vec<ScriptEntry>>>),
+    /// `roles:` the visits of each role; never without one.
+    Roles(BTreeMap<String, Vec<ScriptVisit>>),
     /// `steps:` the answer of each step of the thread.
     Steps(Vec<ScriptStep>),
 }
+
+/// What a role may do in one visit, and one way at least.
+type ScriptVisit = Vec<Behaviour>;
 
 #[derive(Clone, Debug, PartialEq)]
 struct ScriptStep {
@@ -129,6 +137,17 @@ pub(crate) struct ScriptPosition<'a> {
     pub visit: usize,
     /// How many steps the chain has.
     pub step: usize,
+    /// What the role is asked for, where that is known.
+    pub prompt: Option<&'a str>,
+}
+
+/// What a script has for one run of a role.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ScriptPart<'s> {
+    /// The behaviour that was drawn, where there are several.
+    pub behaviour: Option<&'s str>,
+    /// The entries, in order.
+    pub entries: &'s [ScriptEntry],
 }
 
 impl Script {
@@ -154,7 +173,18 @@ impl Script {
         let read = read::script(text);
         let (plan, pages, servers) =
             read.map_err(|reason| ProviderError::Script { script: name.to_owned(), reason })?;
-        Ok(Script { name: name.to_owned(), plan, pages, servers })
+        Ok(Script { name: name.to_owned(), plan, pages, servers, seed: 0 })
+    }
+
+    /// The same script with another seed than 0, which behaviours are drawn from.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Script {
+        Script { seed, ..self }
+    }
+
+    /// What its behaviours are drawn from.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// What `fetch_url` finds, by URL.
@@ -172,20 +202,36 @@ impl Script {
         &self.name
     }
 
-    /// The entries of one run of a role, in order.
-    pub(crate) fn visit(&self, position: &ScriptPosition<'_>) -> Result<&[ScriptEntry], ProviderError> {
-        match &self.plan {
-            ScriptPlan::Turns(turns) => Ok(turns),
+    /// What is for one run of a role.
+    pub(crate) fn visit(&self, position: &ScriptPosition<'_>) -> Result<ScriptPart<'_>, ProviderError> {
+        let entries = match &self.plan {
+            ScriptPlan::Turns(turns) => turns.as_slice(),
             ScriptPlan::Roles(roles) => {
                 let visits = roles.get(position.role).ok_or_else(|| self.no_role(position.role))?;
-                Ok(&visits[position.visit.min(visits.len() - 1)])
+                return self.drawn(visits, (position.role, position.visit), position.prompt);
             }
             ScriptPlan::Steps(steps) => {
                 let step = steps.get(position.step).ok_or_else(|| self.past_end(steps.len(), "step"))?;
                 self.same_role(step, position.role)?;
-                Ok(std::slice::from_ref(&step.entry))
+                std::slice::from_ref(&step.entry)
             }
-        }
+        };
+        Ok(ScriptPart { behaviour: None, entries })
+    }
+
+    /// What a role does in that visit of it.
+    fn drawn<'s>(
+        &self,
+        visits: &'s [ScriptVisit],
+        (role, visit): (&str, usize),
+        prompt: Option<&str>,
+    ) -> Result<ScriptPart<'s>, ProviderError> {
+        let behaviours = &visits[visit.min(visits.len() - 1)];
+        let drawn = choose(behaviours, (self.seed, role, visit), prompt).ok_or_else(|| {
+            let prompt = prompt.unwrap_or_default();
+            self.error(format!("has no behaviour for role {role} whose `when` is in its prompt: {prompt:?}"))
+        })?;
+        Ok(ScriptPart { behaviour: drawn.name.as_deref(), entries: &drawn.turns })
     }
 
     /// The entry for the request that arrives as number `index` (from 0): of all requests, or under `roles:` of
@@ -197,14 +243,35 @@ impl Script {
                 let role =
                     role.ok_or_else(|| self.error("has `roles:`, and the request names no role".into()))?;
                 let visits = roles.get(role).ok_or_else(|| self.no_role(role))?;
-                let last = visits.last().map_or(&[][..], Vec::as_slice);
-                Ok(visits.iter().flatten().chain(last.iter().cycle()).nth(index).expect("a visit has turns"))
+                self.arrival_of(visits, role, index)
             }
             ScriptPlan::Steps(steps) => {
                 let step = steps.get(index).ok_or_else(|| self.past_end(steps.len(), "step"))?;
                 role.map_or(Ok(()), |role| self.same_role(step, role))?;
                 Ok(&step.entry)
             }
+        }
+    }
+
+    /// The same of the requests of one role. Who draws a behaviour by what a role was asked for must know where a visit begins.
+    fn arrival_of<'s>(
+        &self,
+        visits: &'s [ScriptVisit],
+        role: &str,
+        mut index: usize,
+    ) -> Result<&'s ScriptEntry, ProviderError> {
+        if visits.iter().flatten().any(|behaviour| !behaviour.when.is_empty()) {
+            return Err(self.error(format!(
+                "has behaviours of role {role} with `when`, and a request does not tell what its visit is asked for"
+            )));
+        }
+        let mut visit = 0;
+        loop {
+            let entries = self.drawn(visits, (role, visit), None)?.entries;
+            if let Some(entry) = entries.get(index) {
+                return Ok(entry);
+            }
+            (index, visit) = (index - entries.len(), visit + 1);
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Apart because reading collects problems (each with its place and line) while the plan itself is always whole.
 
+mod behaviours;
 mod servers;
 
 use std::collections::BTreeMap;
@@ -84,27 +85,6 @@ impl<'d> ScriptReader<'d> {
         }
     }
 
-    fn roles(&mut self, pointer: &str, value: &'d Value) -> Option<BTreeMap<String, Vec<Vec<ScriptEntry>>>> {
-        let Value::Object(roles) = value else {
-            self.mismatch(pointer, "a mapping of roles", value);
-            return None;
-        };
-        let visits = |(role, visits): (&'d String, &'d Value)| {
-            let pointer = format!("{pointer}/{}", pointer::escape(role));
-            (role.clone(), self.items(&pointer, visits, Self::visit))
-        };
-        Some(roles.iter().map(visits).collect())
-    }
-
-    fn visit(&mut self, pointer: &str, value: &'d Value) -> Option<Vec<ScriptEntry>> {
-        let visit = self.object(pointer, value, &["turns"])?;
-        let Some(turns) = visit.get("turns") else {
-            self.problem(pointer, "`turns` is missing".to_owned());
-            return None;
-        };
-        Some(self.entries(&format!("{pointer}/turns"), turns))
-    }
-
     fn step(&mut self, pointer: &str, value: &'d Value) -> Option<ScriptStep> {
         let step = self.object(pointer, value, STEP)?;
         let role = self.text(pointer, step, "role");
@@ -125,7 +105,7 @@ impl<'d> ScriptReader<'d> {
         Some(ScriptStep { role: role?, entry })
     }
 
-    fn entries(&mut self, pointer: &str, value: &'d Value) -> Vec<ScriptEntry> {
+    pub(super) fn entries(&mut self, pointer: &str, value: &'d Value) -> Vec<ScriptEntry> {
         self.items(pointer, value, Self::entry)
     }
 
@@ -250,7 +230,7 @@ impl<'d> ScriptReader<'d> {
     }
 
     /// Reads each item of a list that must not be empty.
-    fn items<T>(
+    pub(super) fn items<T>(
         &mut self,
         pointer: &str,
         value: &'d Value,

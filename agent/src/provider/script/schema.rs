@@ -114,6 +114,21 @@ mod tests {
 - {turns: [{content: a}], fetch: {"https://a/": {address: home}}}
 - {roles: {r: [{turns: [{content: a}]}, {turns: [{content: b}]}]}}
 - {roles: {}}
+- {roles: {r: [{behaviours: [{name: a, turns: [{content: a}]}, {name: b, weight: 3, when: x, turns: [{content: b}]}]}, {turns: [{content: c}]}]}}
+- {roles: {r: [{behaviours: [{name: a, weight: null, when: [x, y], turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: []}]}}
+- {roles: {r: [{behaviours: [{turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a}]}]}}
+- {roles: {r: [{behaviours: [{name: a, turns: []}]}]}}
+- {roles: {r: [{behaviours: [{name: 5, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: null, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a, weight: 0, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a, weight: 1000001, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a, weight: -1, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a, weight: 0.5, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a, when: 5, turns: [{content: a}]}]}]}}
+- {roles: {r: [{behaviours: [{name: a, chance: 5, turns: [{content: a}]}]}]}}
+- {roles: {r: [{turns: [{content: a}], behaviours: [{name: a, turns: [{content: a}]}]}]}}
 - {steps: [{role: r, output: text}, {role: r, output: {$status: done}, delay_ms: 1, usage: {}, expect: {contains: a}}]}
 - {}
 - [1]
@@ -154,6 +169,6 @@ mod tests {
             assert_eq!(validator.is_valid(&script), read.is_ok(), "{script}: {read:?}");
             good += usize::from(read.is_ok());
         }
-        assert_eq!(good, 22);
+        assert_eq!(good, 24);
     }
 }

@@ -12,7 +12,7 @@ fn problems(text: &str) -> String {
 }
 
 fn at(role: &str, visit: usize, step: usize) -> ScriptPosition<'_> {
-    ScriptPosition { role, visit, step }
+    ScriptPosition { role, visit, step, prompt: None }
 }
 
 const FULL: &str = "
@@ -34,7 +34,7 @@ turns:
 #[test]
 fn every_key_of_an_entry_is_read() {
     let script = parse(FULL);
-    let entries = script.visit(&at("any", 3, 9)).unwrap();
+    let entries = script.visit(&at("any", 3, 9)).unwrap().entries;
     let first = entries[0].completion(0, "m");
     assert_eq!(first.content, "Hello");
     assert_eq!(first.reasoning.as_deref(), Some("hm"));
@@ -58,7 +58,7 @@ fn every_key_of_an_entry_is_read() {
 #[test]
 fn tool_calls_have_ids_and_arguments_as_text() {
     let script = parse(FULL);
-    let completion = script.visit(&at("any", 0, 0)).unwrap()[1].completion(1, "m");
+    let completion = script.visit(&at("any", 0, 0)).unwrap().entries[1].completion(1, "m");
     let calls: Vec<(&str, &str, &str)> = completion
         .tool_calls
         .iter()
@@ -80,12 +80,89 @@ fn tool_calls_have_ids_and_arguments_as_text() {
 fn visits_of_a_role_follow_one_another_and_the_last_repeats() {
     let script =
         parse("roles: {r: [{turns: [{content: a}, {content: b}]}, {turns: [{content: c}, {content: d}]}]}");
-    let first = |visit| script.visit(&at("r", visit, 0)).unwrap()[0].content.clone().unwrap();
+    let first = |visit| script.visit(&at("r", visit, 0)).unwrap().entries[0].content.clone().unwrap();
     assert_eq!([first(0), first(1), first(2), first(7)], ["a", "c", "c", "c"]);
     let arrived = |n| script.arrival(Some("r"), n).unwrap().content.clone().unwrap();
     assert_eq!((0..8).map(arrived).collect::<String>(), "abcdcdcd");
     assert!(script.visit(&at("x", 0, 0)).unwrap_err().to_string().contains("role x, only for r"));
     assert!(script.arrival(None, 0).unwrap_err().to_string().contains("names no role"));
+}
+
+const DRAWN: &str = "
+roles:
+  developer:
+    - behaviours:
+        - {name: right, weight: 7, turns: [{content: a}, {content: b}]}
+        - {name: wrong, weight: 3, turns: [{content: c}]}
+    - turns: [{content: d}]
+  reviewer:
+    - behaviours:
+        - {name: approves, when: adds all, turns: [{content: e}]}
+        - {name: rejects, when: [adds, three], turns: [{content: f}]}
+";
+
+#[test]
+fn a_seed_draws_the_behaviour_of_a_visit() {
+    let names = |seed| {
+        let script = parse(DRAWN).with_seed(seed);
+        let part = script.visit(&at("developer", 0, 0)).unwrap();
+        (part.behaviour.unwrap().to_owned(), part.entries.len())
+    };
+    assert_eq!(names(0), ("wrong".to_owned(), 1));
+    assert_eq!(names(7), ("right".to_owned(), 2));
+    assert_eq!(parse(DRAWN).visit(&at("developer", 0, 0)).unwrap().behaviour, Some("wrong"), "the seed is 0");
+    let rights = (0..100).filter(|seed| names(*seed).0 == "right").count();
+    assert!((60..=80).contains(&rights), "{rights} of 100");
+    assert_eq!(parse(DRAWN).visit(&at("developer", 1, 0)).unwrap().behaviour, None, "there is one way to go");
+}
+
+#[test]
+fn a_behaviour_fits_what_its_role_is_asked_for() {
+    let script = parse(DRAWN);
+    let asked = |prompt| {
+        let position = ScriptPosition { prompt: Some(prompt), ..at("reviewer", 0, 0) };
+        script.visit(&position).map(|part| part.behaviour.unwrap().to_owned())
+    };
+    assert_eq!(asked("Review: it adds all of them.").unwrap(), "approves");
+    assert_eq!(asked("Review: it adds the first three.").unwrap(), "rejects");
+    let error = asked("Look.").unwrap_err().to_string();
+    assert!(
+        error.contains("no behaviour for role reviewer whose `when` is in its prompt: \"Look.\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn requests_that_arrive_play_what_is_drawn_for_each_visit() {
+    let script = parse(DRAWN).with_seed(7);
+    let arrived = |n| script.arrival(Some("developer"), n).unwrap().content.clone().unwrap();
+    assert_eq!((0..5).map(arrived).collect::<String>(), "abddd");
+    let error = script.arrival(Some("reviewer"), 0).unwrap_err().to_string();
+    assert!(error.contains("a request does not tell what its visit is asked for"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_behaviours_is_told() {
+    let text = "
+roles:
+  r:
+    - behaviours:
+        - {name: a, weight: 0, turns: [{content: x}]}
+        - {weight: 1, turns: [{content: x}]}
+        - {name: a, when: 3, turns: [{content: x}]}
+        - {name: b, wait: 3}
+    - {turns: [{content: x}], behaviours: [{name: a, turns: [{content: x}]}]}
+";
+    insta::assert_snapshot!(problems(text), @r"
+    mock script s.yaml: 7 problems:
+      line 4: roles.r[0].behaviours: two behaviours are called a
+      line 5: roles.r[0].behaviours[0].weight: expected a number from 1 to 1000000, got 0
+      line 6: roles.r[0].behaviours[1]: `name` is missing
+      line 7: roles.r[0].behaviours[2].when: expected a text or a list of texts, got 3
+      line 8: roles.r[0].behaviours[3].wait: unknown key, expected one of `name`, `weight`, `when`, `turns`
+      line 8: roles.r[0].behaviours[3]: `turns` is missing
+      line 9: roles.r[1]: `turns` and `behaviours` exclude each other
+    ");
 }
 
 #[test]
@@ -96,7 +173,7 @@ fn steps_answer_the_steps_of_a_thread() {
   - {role: worker, output: \"---\\n$status: done\\n---\\nFine.\"}",
     );
     let answer =
-        |role, step| script.visit(&at(role, 0, step)).map(|entries| entries[0].content.clone().unwrap());
+        |role, step| script.visit(&at(role, 0, step)).map(|part| part.entries[0].content.clone().unwrap());
     let planned = answer("planner", 0).unwrap();
     assert_eq!(planned, "---\n$status: \"ready\"\n\"a b\": [1,\"x\"]\n\"null\": \"no\"\n---\n");
     let back = uwf_workflow::yaml::parse_value(planned.trim_end().trim_end_matches("---")).unwrap();
@@ -116,7 +193,7 @@ fn steps_answer_the_steps_of_a_thread() {
 #[test]
 fn json_is_read_too() {
     let script = parse(r#"{"turns": [{"content": "hi"}]}"#);
-    assert_eq!(script.visit(&at("r", 0, 0)).unwrap()[0].content.as_deref(), Some("hi"));
+    assert_eq!(script.visit(&at("r", 0, 0)).unwrap().entries[0].content.as_deref(), Some("hi"));
 }
 
 #[test]
@@ -180,7 +257,7 @@ fn a_script_is_one_of_three_kinds() {
     assert!(problems("{}").contains("expected one of `turns`, `roles`, `steps`"));
     assert!(problems("turns: [{content: a}]\nsteps: []").contains("expected one of"));
     assert!(problems("[1]").contains("expected a mapping, got a list"));
-    assert!(problems("roles: {r: [{}]}").contains("roles.r[0]: `turns` is missing"));
+    assert!(problems("roles: {r: [{}]}").contains("roles.r[0]: `turns` is missing, or `behaviours`"));
     assert!(problems("roles: {r: []}").contains("roles.r: expected a list that is not empty"));
     assert!(problems("steps: [{output: a}, {role: r}]").contains("steps[0]: `role` is missing"));
     assert!(problems("turns: [").contains("script s.yaml: line "));

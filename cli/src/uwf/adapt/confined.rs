@@ -9,11 +9,12 @@ use std::io;
 use std::path::Path;
 
 use super::super::args::Adapt;
-use crate::shell::{CliError, ProcessContext, SandboxLevel, Session, USAGE, USER};
+use crate::shell::{CliError, ProcessContext, Session, USAGE, USER};
 use uwf_agent::confinement::Confinement;
-use uwf_agent::external::{Confined, Definition, OF_GIT};
+use uwf_agent::external::{Confined, ConfinedBy, Definition, OF_GIT, make_own_directories};
+use uwf_agent::settings::SharedSettings;
 use uwf_engine::home::{Env, Homes};
-use uwf_tools::sandbox::{Enforced, Level};
+use uwf_tools::sandbox::{Enforced, Level, SandboxError};
 use uwf_tools::{Cancel, GitGuard};
 
 /// The word by which this program is started so; not for people.
@@ -26,8 +27,12 @@ pub(super) struct Walls {
     /// Why the agent does not run at all.
     pub(super) refusal: Option<String>,
     /// What stands before the agent's program.
-    pub(super) confined_by: Vec<String>,
+    pub(super) confined_by: Option<ConfinedBy>,
 }
+
+/// What people can do where the sandbox is not there.
+const HINT: &str = "`uwf-builtin doctor` shows what the kernel can enforce; --sandbox best-effort takes what there is, --sandbox off \
+                    lets the agent do whatever you may";
 
 /// Does something with a confined agent, and looks at git before and after: the process that confines a call looks, too, but
 /// may be ended before it is done. What there is to tell comes with it.
@@ -37,7 +42,8 @@ pub(super) fn watching_git<T>(
     work: impl FnOnce(&mut Session<'_>) -> T,
 ) -> T {
     let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
-    let git = GitGuard::new(&root, walls.confined_by.is_empty(), &[]);
+    let is_allowed = walls.confined_by.as_ref().is_none_or(|confined_by| confined_by.asked.git_programs);
+    let git = GitGuard::new(&root, is_allowed, &[]);
     git.begin(&Cancel::default());
     let done = work(session);
     let cancel = Cancel::default();
@@ -55,31 +61,51 @@ pub(super) fn walls(
     session: &Session<'_>,
     args: &Adapt,
     (definition, file): (&Definition, &str),
-    env: &Env,
+    (shared, env): (&SharedSettings, &Env),
 ) -> Result<Walls, CliError> {
-    let level = match args.sandbox {
-        SandboxLevel::Strict => Level::Strict,
-        SandboxLevel::BestEffort => Level::BestEffort,
-        SandboxLevel::Off => {
-            let enforced = Enforced::nothing(Level::Off);
-            return Ok(Walls { enforced, refusal: None, confined_by: Vec::new() });
-        }
-    };
+    let level = shared.level(definition.sandbox.confined);
+    if level == Level::Off {
+        let enforced = Enforced::nothing(Level::Off);
+        return Ok(Walls { enforced, refusal: None, confined_by: None });
+    }
     let program = session.program.as_deref().and_then(Path::to_str);
     let program = program.ok_or_else(|| CliError::user("cannot tell which program this is"))?;
-    let home = env.get("HOME").map(Path::new);
-    let confined = Confined::new(definition, Path::new(file), (level, home, &session.homes()?.uwf));
-    let made = confined.make_own_directories();
+    let (homes, home) = (session.homes()?, env.get("HOME").map(Path::new));
+    let made = make_own_directories(definition, home);
     made.map_err(|error| CliError::said("cannot make the directories of the agent", error))?;
-    let asked = serde_json::to_string(&confined).expect("paths of a definition are text");
+    let asked = Confined::new((definition, Path::new(file)), (shared, level), (home, &homes.uwf));
+    // A question changes nothing.
+    let asked = if args.mode.is_some() { asked.read_only() } else { asked };
     let workspace = session.directory(None)?;
-    let tried = Confinement::prepare(&confined.settings(), &session.homes()?, &workspace, env)?;
-    let refusal = tried.sandbox.refusal().map(|refusal| format!("{refusal}. {}", refusal.hint()));
+    let tried = Confinement::prepare(&asked.clone().settings(), &homes, &workspace, env)?;
+    let refusal = tried.sandbox.refusal().map(|refusal| match refusal {
+        SandboxError::Workspace { .. } => format!("{refusal}. {}", refusal.hint()),
+        _ => format!("{refusal}. {HINT}"),
+    });
     let enforced = tried.sandbox.enforced().clone();
     // Behind a wall that is none an agent keeps the sandbox of its own.
     let holds = enforced.landlock.is_some() || enforced.mounts;
-    let confined_by = holds.then(|| [program, COMMAND, &asked].map(str::to_owned).to_vec());
-    Ok(Walls { enforced, refusal, confined_by: confined_by.unwrap_or_default() })
+    let command = [program, COMMAND].map(str::to_owned);
+    Ok(Walls { enforced, refusal, confined_by: holds.then_some(ConfinedBy { command, asked }) })
+}
+
+/// A role that may not write all of the workspace is played where something holds the agent to that.
+///
+/// # Errors
+/// Nothing does.
+pub(super) fn check_narrowed(
+    walls: &Walls,
+    (shared, role): (&SharedSettings, &str),
+    definition: &Definition,
+) -> Result<(), CliError> {
+    let key = shared.narrowed_by().filter(|_| walls.confined_by.is_none() && walls.refusal.is_none());
+    let Some(key) = key else { return Ok(()) };
+    let (agent, role) = (&definition.name, role);
+    let error = format!(
+        "nothing holds the agent `{agent}` to `{key}` of the role `{role}` in agents/builtin.yaml: it is not confined"
+    );
+    Err(CliError::user(error)
+        .with_hint("confine it with --sandbox strict, or have another agent play the role"))
 }
 
 /// Runs the program that stands behind what is asked for; its exit status is this program's.

@@ -31,9 +31,10 @@ pub(in crate::uwf) struct Adapt {
     /// The model, as the agent calls it [default: as the agent is configured]
     #[arg(long, value_name = "MODEL")]
     pub(in crate::uwf) model: Option<String>,
-    /// How much of a sandbox the agent must run in
-    #[arg(long, value_name = "LEVEL", default_value = "off")]
-    pub(in crate::uwf) sandbox: SandboxLevel,
+    /// How much of a sandbox the agent must run in [default: UWF_BUILTIN_SANDBOX, else for an agent that can live in one as
+    /// agents/builtin.yaml says, else strict; for others off]
+    #[arg(long, value_name = "LEVEL")]
+    pub(in crate::uwf) sandbox: Option<SandboxLevel>,
     /// An argument for the agent itself; may be given several times
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
     pub(in crate::uwf) passed: Vec<String>,

@@ -11,6 +11,7 @@ use clap::Args;
   version             what the program says of itself, or null
   tried               real and a version, recorded output, documentation, or null
   sessions, forks     whether it goes on with its session later, and forks it for questions
+  confined            whether it runs in a sandbox unless --sandbox off says otherwise
   hint                how it is installed and signed in, or null
   error               what is wrong with its definition, or null
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::shell::{SandboxLevel, dollars, temperature};
+use crate::shell::{GREATEST_SEED, SandboxLevel, dollars, temperature};
 
 /// What begins.
 #[derive(Debug, Args)]
@@ -125,8 +125,9 @@ pub(in crate::uwf) struct AgentFlags {
     /// End an agent that takes longer (90s, 20m, 1h) [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = crate::shell::some_time)]
     pub(in crate::uwf) timeout: Option<Duration>,
-    /// How much of its sandbox uwf-builtin must have: strict runs no command without all of it, best-effort takes what
-    /// the kernel can enforce, off is none; other agents may know it, too [default: as configured, else strict]
+    /// How much of the sandbox must be there for the agent's commands: strict runs none without all of it, best-effort takes
+    /// what the kernel can enforce, off is none [default: as configured, else strict; off for agents that are not known to
+    /// live in one, see `uwf agents`]
     #[arg(long, value_enum, value_name = "LEVEL", hide_possible_values = true)]
     pub(in crate::uwf) sandbox: Option<SandboxLevel>,
     /// The model, or an alias of config.yaml; agents other than uwf-builtin are told by UWF_MODEL
@@ -139,6 +140,9 @@ pub(in crate::uwf) struct AgentFlags {
     /// uwf-builtin: use a scripted model instead: no network, no key
     #[arg(long, value_name = "FILE")]
     pub(in crate::uwf) mock: Option<PathBuf>,
+    /// uwf-builtin: draw the behaviours of the mock script from this seed [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=GREATEST_SEED))]
+    pub(in crate::uwf) mock_seed: Option<u64>,
     /// uwf-builtin: what one visit of a role may cost at most, in USD
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(in crate::uwf) max_cost: Option<f64>,

@@ -247,6 +247,7 @@ fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, Cli
         model: flags.model.clone(),
         base_url: flags.base_url.clone(),
         mock: mock.transpose()?,
+        mock_seed: flags.mock_seed,
         sandbox: flags.sandbox.map(|level| SandboxLevel::as_str(level).to_owned()),
         max_cost: flags.max_cost,
         max_turns: flags.max_turns,

@@ -128,17 +128,18 @@ fn what_was_chosen_is_kept_shown_and_replaced() {
         "grep,glob",
         "--mock",
         "script.yaml",
+        "--mock-seed",
+        "9007199254740991",
     ];
     let ran = place.uwf(&[&["thread", "exec", thread, "--agent", &agent], &chosen[..]].concat());
     assert_eq!(ran.exit, 0, "{ran:?}");
-    let warned =
-        "warning: the agent `sh` is not uwf-builtin: --mock, --max-cost, --tools say nothing to it\n";
+    let warned = "warning: the agent `sh` is not uwf-builtin: --mock, --mock-seed, --max-cost, --tools say nothing to it\n";
     assert_eq!(ran.err, warned);
     let words: Vec<&str> = agent.split(' ').collect();
     let script = place.project().canonicalize().unwrap().join("script.yaml");
     let expected = json!({
         "agent": {"command": words[0], "args": [words[1]]}, "model": "m", "maxCost": 0.5, "sandbox": "off",
-        "tools": ["grep", "glob"], "mock": script,
+        "tools": ["grep", "glob"], "mock": script, "mockSeed": 9_007_199_254_740_991_u64,
     });
     assert_eq!(options(), expected);
     let shown = place.on_terminal(&["thread", "show", thread]).out;

@@ -7,6 +7,7 @@ fn chosen() -> ThreadOptions {
         model: Some("m".to_owned()),
         base_url: Some("http://127.0.0.1:1/v1".to_owned()),
         mock: Some("/m.yaml".to_owned()),
+        mock_seed: Some(4),
         sandbox: Some("off".to_owned()),
         max_cost: Some(0.5),
         max_turns: Some(7),
@@ -65,7 +66,7 @@ fn a_node_of_several_threads_is_trusted_as_all_of_them_are() {
 fn what_is_typed_wins_over_what_is_kept() {
     let typed = ThreadOptions { model: Some("other".to_owned()), ..ThreadOptions::default() };
     // A script that is kept would play in the place of the model.
-    let expected = ThreadOptions { model: Some("other".to_owned()), mock: None, ..chosen() };
+    let expected = ThreadOptions { model: Some("other".to_owned()), mock: None, mock_seed: None, ..chosen() };
     assert_eq!(typed.over(chosen()), expected);
     let script = ThreadOptions { mock: Some("/s.yaml".to_owned()), ..ThreadOptions::default() };
     let expected =
@@ -95,6 +96,7 @@ fn what_comes_from_elsewhere_names_no_program_and_weakens_nothing() {
         "model",
         "baseUrl",
         "mock",
+        "mockSeed",
         "sandbox",
         "maxCost",
         "maxTurns",
@@ -117,11 +119,11 @@ fn what_comes_from_elsewhere_names_no_program_and_weakens_nothing() {
 #[test]
 fn the_builtin_agent_is_told_by_arguments_and_others_by_the_environment() {
     let args = chosen().to_builtin_args().join(" ");
-    let expected = "--model m --base-url http://127.0.0.1:1/v1 --mock /m.yaml --max-cost 0.5 --max-turns 7 \
+    let expected = "--model m --base-url http://127.0.0.1:1/v1 --mock /m.yaml --mock-seed 4 --max-cost 0.5 --max-turns 7 \
                     --reasoning-effort low --temperature 1 --fetch-host docs.rs --fetch-host *.example --tools grep,read_file --mcp files,docs --allow-network --no-snapshots";
     assert_eq!(args, expected);
     let chosen = chosen();
     let told = [("UWF_MODEL", "m"), ("UWF_BASE_URL", "http://127.0.0.1:1/v1"), (SANDBOX, "off")];
     assert_eq!(chosen.to_env(), told);
-    assert_eq!(chosen.of_builtin_alone().len(), 10);
+    assert_eq!(chosen.of_builtin_alone().len(), 11);
 }

@@ -13,7 +13,7 @@ pub(in super::super) const HARMLESS: &[Attack] = &[
     (
         "the ports of servers",
         "python3",
-        "python3 -c 'exit(not any(\":%04X \" % {tcp} in line for line in open(\"/proc/net/tcp\")))'",
+        "python3 -c 'exit(not any(\":%04X 00000000:0000 0A \" % {tcp} in line for line in open(\"/proc/net/tcp\")))'",
         Refused(""),
     ),
 ];

@@ -1,0 +1,11 @@
+//! What each error of evaluations means to the person at the terminal.
+
+use uwf_eval::EvalError;
+
+use crate::shell::{CliError, USER};
+
+impl From<EvalError> for CliError {
+    fn from(error: EvalError) -> CliError {
+        CliError::Said { hint: error.hint(), error: Box::new(error), exit: USER }
+    }
+}

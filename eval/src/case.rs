@@ -1,0 +1,103 @@
+//! One case as a plain value: what numbers and reports are made of.
+//!
+//! Apart from the nodes so that whoever counts needs no store.
+
+use serde::{Deserialize, Serialize};
+
+/// How a case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The workflow came to its end, and every judge with a weight has given a score.
+    Scored,
+    /// The workflow came to its end, and a judge with a weight could not say: there is no score.
+    Unscored,
+    /// The workflow did not come to its end: no valid answer, a limit, a question to a person. What its judges say counts, and
+    /// where they cannot say the score is 0.
+    Failed,
+    /// The infrastructure failed, again and again: nothing is known of the workflow, and there is no score.
+    Error,
+}
+
+impl Outcome {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Scored => "scored",
+            Outcome::Unscored => "unscored",
+            Outcome::Failed => "failed",
+            Outcome::Error => "error",
+        }
+    }
+}
+
+/// What a case used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+    /// Turns of the model.
+    pub turns: u64,
+}
+
+/// What one judge said of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JudgeScore {
+    /// The judge.
+    pub name: String,
+    /// Its part of the score; 0 is informational.
+    pub weight: f64,
+    /// From 0 to 1; none where it could not say, or has nothing to score.
+    pub score: Option<f64>,
+    /// Why it could not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The node of what it found, where it found something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_hash: Option<String>,
+    /// The single votes of a judge that votes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<f64>,
+    /// What it cost in USD, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// One thread that was run for a task, and what was said of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Case {
+    /// The task.
+    pub task: String,
+    /// Which of the task's cases it is, from 1.
+    pub repeat: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// From 0 to 1; none for [`Outcome::Unscored`] and [`Outcome::Error`].
+    pub score: Option<f64>,
+    /// Why it is not [`Outcome::Scored`], in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The judges, in the order of the task.
+    pub judges: Vec<JudgeScore>,
+    /// What the thread cost in USD; none where nobody knows.
+    pub cost_usd: Option<f64>,
+    /// How long its steps took, waiting for the model included.
+    pub seconds: f64,
+    /// How many steps its chain has.
+    pub steps: u64,
+    /// What its steps used.
+    pub tokens: Tokens,
+    /// The thread; none where it could not even begin.
+    pub thread: Option<String>,
+    /// The seed of its scripted behaviours.
+    pub seed: u64,
+    /// Whether the thread is one that another evaluation ran.
+    #[serde(default)]
+    pub cached: bool,
+    /// The node that is its record.
+    pub run: String,
+}

@@ -1,0 +1,75 @@
+//! An evaluation: what is run, and what came of it.
+
+use serde::{Deserialize, Serialize};
+use uwf_store::Hash;
+
+/// An evaluation. While it goes on, `cases` has none, and the variables of its cases tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evaluation {
+    /// Its name.
+    pub name: String,
+    /// What is the same for all cases.
+    pub config: EvalConfig,
+    /// The tasks, in the order in which they were typed.
+    pub tasks: Vec<TaskRef>,
+    /// The cases that are finished, by task and repeat.
+    pub cases: Vec<CaseRef>,
+    /// When it began, in milliseconds since the epoch.
+    pub started_at: u64,
+    /// When its last case was finished; none while it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<u64>,
+}
+
+/// What is the same for all cases.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvalConfig {
+    /// The agent.
+    pub agent: String,
+    /// The model, where one was named.
+    pub model: Option<String>,
+    /// The version of the engine.
+    pub engine_version: String,
+    /// How much of a sandbox was asked for; none is what is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// What the seeds of the cases are made of.
+    pub seed: u64,
+    /// How often each task is run.
+    pub count: u32,
+    /// The script that plays in the place of a model, where one does for all tasks; its text, as a hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mock: Option<String>,
+    /// Whether each task's own script plays in the place of a model.
+    #[serde(default)]
+    pub offline: bool,
+}
+
+/// A task of an evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskRef {
+    /// Its name.
+    pub name: String,
+    /// Where it lay.
+    pub path: String,
+    /// What it said: its file, its fixture, its judges and their schemas.
+    pub hash: String,
+    /// The Workflow node that is run for it.
+    pub workflow: Hash,
+    /// What that is called.
+    pub workflow_name: String,
+}
+
+/// A case that is finished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseRef {
+    /// The task.
+    pub task: String,
+    /// Which of the task's cases, from 1.
+    pub repeat: u32,
+    /// The [`EvalRun`](super::EvalRun).
+    pub run: Hash,
+}
