@@ -55,6 +55,8 @@ pub struct McpServer {
     pub start: Duration,
     /// How long a call may take.
     pub call: Duration,
+    /// Which of its variables have what they hold from the environment: keys, mostly, whatever they are called.
+    pub(crate) passed: Vec<String>,
 }
 
 /// How a server is reached.
@@ -163,6 +165,7 @@ impl FileServer {
             tools: self.tools.clone(),
             start: seconds(self.start_seconds, START),
             call: seconds(self.call_seconds, CALL),
+            passed: self.env_vars.clone(),
         })
     }
 }
@@ -224,13 +227,17 @@ impl McpServer {
         told
     }
 
-    /// What of it nobody may be shown: the values of names that sound so.
+    /// What of it nobody may be shown: what is passed on to it, unless it is a path or a number, and the values of names that sound
+    /// so.
     pub(super) fn secrets(&self, secrets: &mut Secrets) {
         let (McpReach::Stdio { env: values, .. } | McpReach::Http { headers: values, .. }) = &self.reach;
         let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
-        for (_, value) in values.iter().filter(|(name, _)| sounds_secret(name) || is_authorization(name)) {
+        for (name, value) in values {
             let value = value.expose_secret();
-            secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
+            let is_plain = value.starts_with('/') || value.parse::<f64>().is_ok();
+            if sounds_secret(name) || is_authorization(name) || (self.passed.contains(name) && !is_plain) {
+                secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
+            }
         }
     }
 }
