@@ -110,6 +110,8 @@ mod setup;
 mod shortage;
 #[path = "e2e/store.rs"]
 mod store;
+#[path = "e2e/tasks.rs"]
+mod tasks;
 #[path = "e2e/terminal.rs"]
 mod terminal;
 #[path = "e2e/thread.rs"]

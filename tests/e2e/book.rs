@@ -67,7 +67,7 @@ pub(crate) fn blocks(text: &str) -> (Vec<String>, usize) {
 }
 
 /// Runs blocks one after the other as somebody would type them in a checkout, with an empty HOME.
-fn typed(site: &Site, blocks: &[String]) -> Said {
+pub(crate) fn typed(site: &Site, blocks: &[String]) -> Said {
     let mut bash = site.command("bash");
     bash.args(["-euo", "pipefail", "-c", &blocks.concat()]).current_dir(ROOT);
     let programs = search_path();

@@ -1,6 +1,9 @@
 //! The examples run to their ends with the scripts beside them.
 
-use crate::site::{AGENT, Site, example};
+use std::fs;
+
+use crate::book::{blocks, typed};
+use crate::site::{AGENT, Said, Site, example};
 
 fn mock(name: &str) -> String {
     format!("{AGENT} --mock {}", example(&format!("{name}/mock.yaml")))
@@ -15,7 +18,17 @@ fn roles(site: &Site, thread: &str) -> Vec<String> {
 #[test]
 fn every_example_is_valid() {
     let site = Site::new();
-    for name in ["solve-issue", "develop", "debate", "socratic-questioning", "report", "plan-and-review"] {
+    let names = [
+        "solve-issue",
+        "develop",
+        "debate",
+        "socratic-questioning",
+        "report",
+        "plan-and-review",
+        "analyze-topic",
+        "e2e-walkthrough",
+    ];
+    for name in names {
         let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
         assert_eq!(said.json()["name"], name);
     }
@@ -80,4 +93,45 @@ fn conditions_lead_from_a_plan_to_an_approved_change() {
         assert!(drawn.contains(line), "{drawn}");
     }
     site.verify();
+}
+
+/// Runs the commands of an example's page.
+fn page(site: &Site, name: &str) -> Said {
+    let text = fs::read_to_string(example(&format!("{name}/README.md"))).unwrap();
+    let (blocks, others) = blocks(&text);
+    assert!(!blocks.is_empty() && others == 0, "{name}");
+    typed(site, &blocks).ok()
+}
+
+#[test]
+fn a_topic_is_analysed_until_every_claim_has_a_source() {
+    let site = Site::new();
+    let said = page(&site, "analyze-topic").out;
+    assert!(said.contains("whether the new page is better cannot be said."), "{said}");
+    let listed = site.uwf(&["thread", "list", "--all"]).ok().json();
+    let thread = listed[0]["thread"].as_str().unwrap();
+    assert_eq!(roles(&site, thread), ["scoper", "researcher", "critic", "researcher", "critic", "writer"]);
+    let kept = site.uwf(&["thread", "artifacts", "get", thread, "analysis.md"]).ok().out;
+    assert!(kept.starts_with("# The two landing pages\n"), "{kept}");
+    site.verify();
+}
+
+#[test]
+fn uwf_walks_through_uwf() {
+    let site = Site::new();
+    let said = page(&site, "e2e-walkthrough").out;
+    assert!(said.contains("26 checks by four roles"), "{said}");
+    let listed = site.uwf(&["thread", "list", "--all"]).ok().json();
+    let thread = listed[0]["thread"].as_str().unwrap();
+    assert_eq!(roles(&site, thread), ["author", "runner", "reader", "keeper", "reporter"]);
+    assert!(!site.home().join("walk/home").exists(), "the home is thrown away");
+    site.verify();
+}
+
+#[test]
+fn the_page_of_develop_sets_it_up() {
+    let site = Site::new();
+    page(&site, "develop");
+    let set = site.uwf(&["config", "get", "agentOverrides.solve-issue.developer"]).ok().out;
+    assert!(set.contains("develop"), "{set}");
 }

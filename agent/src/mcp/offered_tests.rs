@@ -11,6 +11,7 @@ fn settings(name: &str, tools: Option<&[&str]>) -> McpServer {
         tools: tools.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
         start: Duration::ZERO,
         call: Duration::ZERO,
+        passed: Vec::new(),
     }
 }
 

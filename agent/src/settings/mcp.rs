@@ -57,6 +57,8 @@ pub struct McpServer {
     pub start: Duration,
     /// How long a call may take.
     pub call: Duration,
+    /// Which of its variables have what they hold from the environment: keys, mostly, whatever they are called.
+    pub(crate) passed: Vec<String>,
 }
 
 /// How a server is reached.
@@ -169,6 +171,7 @@ impl FileServer {
             offered: None,
             start: seconds(self.start_seconds, START),
             call: seconds(self.call_seconds, CALL),
+            passed: self.env_vars.clone(),
         })
     }
 }
@@ -277,7 +280,8 @@ impl McpServer {
         told
     }
 
-    /// What of it nobody may be shown: the values of names that sound so, in its arguments, too.
+    /// What of it nobody may be shown: what is passed on to it, unless it is a path or a number, and the values of names that sound
+    /// so, in its arguments, too.
     pub(super) fn secrets(&self, secrets: &mut Secrets) {
         if let McpReach::Stdio { args, .. } = &self.reach {
             let bare = |secret: &&str| secrets.add(secret.strip_prefix("Bearer ").unwrap_or(secret));
@@ -285,9 +289,12 @@ impl McpServer {
         }
         let (McpReach::Stdio { env: values, .. } | McpReach::Http { headers: values, .. }) = &self.reach;
         let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
-        for (_, value) in values.iter().filter(|(name, _)| sounds_secret(name) || is_authorization(name)) {
+        for (name, value) in values {
             let value = value.expose_secret();
-            secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
+            let is_plain = value.starts_with('/') || value.parse::<f64>().is_ok();
+            if sounds_secret(name) || is_authorization(name) || (self.passed.contains(name) && !is_plain) {
+                secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
+            }
         }
     }
 }

@@ -67,7 +67,11 @@ fn what_it_needs_is_looked_up_and_secrets_are_told_to_nobody() {
         assert!(!told.contains(secret), "{told}");
     }
     let hidden = settings.secrets().values();
-    assert!(["hush-hush", "token-of-docs"].iter().all(|secret| hidden.contains(&(*secret).to_owned())));
+    assert!(
+        ["hush-hush", "token-of-docs", "pass-it-on"]
+            .iter()
+            .all(|secret| hidden.contains(&(*secret).to_owned()))
+    );
     assert!(!hidden.contains(&"debug".to_owned()));
 }
 

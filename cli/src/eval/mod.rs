@@ -3,8 +3,11 @@
 //! One file a command; what they do is in `uwf_eval`. stdout carries the result and nothing else; stdin is never read.
 
 mod args;
+mod diff;
+mod document;
 mod error;
 mod list;
+mod report;
 mod show;
 
 use std::process::ExitCode;
@@ -35,6 +38,8 @@ fn run(session: &mut Session<'_>, command: Command) -> Result<u8, CliError> {
     match command {
         Command::List => list::list(session),
         Command::Show(what) => show::show(session, &what),
+        Command::Report(what) => report::report(session, &what),
+        Command::Diff(what) => diff::diff(session, &what),
         Command::Completions(shell) => completion::completions(session, &shell, "uwf-eval"),
         Command::Man(man) => man_pages::man(session, &man, EvalCli::command()),
     }
