@@ -194,8 +194,7 @@ impl Settings {
         let roles = PermissionsByRole::read(std::mem::take(&mut file.roles))?;
         let (limits, mut bounds) = limits(&flags, &file.budget);
         let mut set_prices = std::mem::take(&mut file.prices);
-        let invalid =
-            |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
+        let invalid = |message| SettingsError::in_file(&path, message);
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
         let fetch = std::mem::take(&mut file.fetch).policy(&flags, env, &mut bounds)?;
         bounds.extend(project_rows(&file));
@@ -204,10 +203,9 @@ impl Settings {
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
         let mcp_servers = mcp::checked(std::mem::take(&mut file.mcp_servers)).map_err(invalid)?;
         let (provider, model, extract, mut provenance) = match flags.mock {
-            Some(script) => {
+            Some(path) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());
-                let script = ScriptFile { path: script, seed: flags.mock_seed };
-                (ProviderSettings::Mock(script), model, None, Vec::new())
+                (ProviderSettings::Mock(ScriptFile { path, seed: flags.mock_seed }), model, None, Vec::new())
             }
             None if flags.mock_seed.is_some() => return Err(SettingsError::NoScript),
             None => {
