@@ -4,6 +4,8 @@
 pub(crate) const STYLE: &str = include_str!("../assets/style.css");
 /// Styles of the graph.
 pub(crate) const GRAPH: &str = include_str!("../assets/graph.css");
+/// Styles of evaluations.
+pub(crate) const EVALUATION: &str = include_str!("../assets/evaluation.css");
 const APP: &str = include_str!("../assets/app.js");
 const WORKER: &str = include_str!("../assets/worker.js");
 const ICON: &str = include_str!("../assets/icon.svg");
@@ -11,7 +13,7 @@ const ICON: &str = include_str!("../assets/icon.svg");
 /// The content of an asset and its type.
 pub(crate) fn asset(name: &str) -> Option<(String, &'static str)> {
     let (parts, kind): (&[&str], _) = match name {
-        "style.css" => (&[STYLE, GRAPH], "text/css; charset=utf-8"),
+        "style.css" => (&[STYLE, GRAPH, EVALUATION], "text/css; charset=utf-8"),
         "app.js" => (&[APP], "text/javascript; charset=utf-8"),
         "worker.js" => (&[WORKER], "text/javascript; charset=utf-8"),
         "icon.svg" => (&[ICON], "image/svg+xml"),

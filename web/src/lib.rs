@@ -1,10 +1,11 @@
-//! Threads as pages: a server on loopback, the same as one file of a thread, and the picture of a workflow's graph.
+//! Threads and evaluations as pages: a server on loopback, the same as one file, and the picture of a workflow's graph.
 //!
 //! # Layout, from the bottom up
 //!
 //! | module | what it knows |
 //! |---|---|
 //! | `text` | text of others as a page may show it; times, sums and sizes in words |
+//! | `chart` | scores with intervals, scores against costs |
 //! | `graph` | the picture of a graph ([`svg`]) |
 //! | `error` | why there is no page |
 //! | `sums` | what the steps up to a node come to |
@@ -12,6 +13,7 @@
 //! | `read` | what a page tells, as a value |
 //! | `page` | markup of that |
 //! | `file` | a thread as one page in a file ([`page_of`]) |
+//! | `evaluation` | an evaluation as one page in a file, and two side by side ([`report_page`], [`difference_page`]) |
 //! | `server` | addresses, who may ask for them, the stream of events |
 //!
 //! # Invariants
@@ -22,7 +24,9 @@
 //! 4. Nobody without the token sees anything, and nothing is asked of any other server.
 
 mod assets;
+mod chart;
 mod error;
+mod evaluation;
 mod file;
 mod graph;
 mod live;
@@ -34,6 +38,7 @@ mod sums;
 mod text;
 
 pub use error::WebError;
+pub use evaluation::{difference_page, report_page};
 pub use file::page_of;
 pub use graph::svg;
 pub use server::{Access, Server};

@@ -1,9 +1,12 @@
 //! What can be typed: every option and every help text of `uwf-eval`, and nothing of what they mean.
 
+mod report;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(super) use self::report::{Diff, DiffKind, Report, ReportKind};
 use crate::shell::{Completions, Global, Man, SandboxLevel, dollars};
 
 const AFTER_HELP: &str = "\
@@ -11,11 +14,13 @@ Examples:
   uwf-eval init double && uwf-eval run double --offline --count 5
   uwf-eval run tasks/* --workflow solve-issue --model gpt-5-mini --count 5 --parallel 4
   uwf-eval show double-1
+  uwf-eval report double-1
+  uwf-eval diff double-1 double-2
 
 Files: what was found out is in the store, $OCAS_HOME (default ~/.ocas), as the threads are;
   cases work below $UWF_EVAL_DIR (default $XDG_DATA_HOME/uwf/eval, which is ~/.local/share/uwf/eval).
-Exit: 0 done; 1 you can mend it, or the score is below --min; 2 usage; 3 no result: too many cases
-  have no score; 70 a bug of ours; 129/130/143 ended by a signal.";
+Exit: 0 done; 1 you can mend it, or it is less than was asked for; 2 usage; 3 no result: too many
+  cases have no score; 70 a bug of ours; 129/130/143 ended by a signal.";
 
 /// Evaluate workflows: run them over and over on the same tasks, judge what they do, and compare.
 #[derive(Debug, Parser)]
@@ -39,6 +44,8 @@ pub(super) enum Command {
     #[command(after_long_help = "Examples:\n  uwf-eval list\n  uwf-eval list --format json")]
     List,
     Show(Show),
+    Report(Report),
+    Diff(Diff),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page, or write all of them

@@ -5,6 +5,9 @@ use uwf_eval::task::TaskError;
 
 use crate::shell::{CliError, USER};
 
+/// Too many cases have no score.
+pub(super) const NO_RESULT: u8 = 3;
+
 impl From<EvalError> for CliError {
     fn from(error: EvalError) -> CliError {
         CliError::Said { hint: error.hint(), error: Box::new(error), exit: USER }

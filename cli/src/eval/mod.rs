@@ -3,6 +3,8 @@
 //! One file a command; what they do is in `uwf_eval`. stdout carries the result and nothing else; stdin is never read.
 
 mod args;
+mod diff;
+mod document;
 mod error;
 mod init;
 mod judge;
@@ -10,6 +12,7 @@ mod list;
 mod outcome;
 mod planning;
 mod progress;
+mod report;
 mod run;
 mod show;
 
@@ -44,6 +47,8 @@ fn run(session: &mut Session<'_>, command: Command) -> Result<u8, CliError> {
         Command::Judge(what) => judge::judge(session, &what),
         Command::List => list::list(session),
         Command::Show(what) => show::show(session, &what),
+        Command::Report(what) => report::report(session, &what),
+        Command::Diff(what) => diff::diff(session, &what),
         Command::Completions(shell) => completion::completions(session, &shell, "uwf-eval"),
         Command::Man(man) => man_pages::man(session, &man, EvalCli::command()),
     }

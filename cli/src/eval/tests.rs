@@ -70,3 +70,5 @@ fn where_nothing_is_there_is_nothing_to_show() {
     assert_eq!((exit, out.as_str()), (1, ""));
     assert_eq!(err, "error: there is no evaluation none\n  hint: begin one with: uwf-eval run TASK\n");
 }
+
+mod reports;

@@ -11,7 +11,18 @@ pub(super) const SHOWN: usize = 20_000;
 
 /// The word for a status, with its colour.
 pub(super) fn chip(status: &str) -> Markup {
-    let known = ["idle", "running", "suspended", "paused", "end", "cancelled", "failed"];
+    let known = [
+        "idle",
+        "running",
+        "suspended",
+        "paused",
+        "end",
+        "cancelled",
+        "failed",
+        "scored",
+        "unscored",
+        "error",
+    ];
     let class = if known.contains(&status) { status } else { "other" };
     html! { span class={ "chip s-" (class) } { (visible(status)) } }
 }

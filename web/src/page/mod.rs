@@ -4,6 +4,7 @@
 mod blocks;
 mod diff;
 mod document;
+mod evaluation;
 mod list;
 mod message;
 mod oops;
@@ -16,6 +17,7 @@ use maud::{DOCTYPE, Markup, html};
 use uwf_engine::ThreadId;
 
 pub(crate) use self::document::document;
+pub(crate) use self::evaluation::{difference_file, report_file};
 pub(crate) use self::list::list;
 pub(crate) use self::message::message;
 pub(crate) use self::oops::{oops, signed_out};

@@ -1,0 +1,49 @@
+//! An evaluation, and the difference of two: what they come to, charts, and every case down to its steps.
+
+mod case;
+mod difference;
+mod matrix;
+mod report;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use uwf_eval::Case;
+use uwf_eval::report::{CaseDetail, Difference, Report};
+
+use crate::text::visible;
+
+/// The steps of a case and what its judges found, as far as a page is to have them.
+pub(crate) type Details<'a> = &'a dyn Fn(&Case) -> Option<CaseDetail>;
+
+/// No request leaves the file, and nothing in it runs.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// An evaluation as one file.
+pub(crate) fn report_file(found: &Report, details: Details<'_>) -> Markup {
+    file(&found.name, &report::report(found, details))
+}
+
+/// Two evaluations side by side, as one file.
+pub(crate) fn difference_file(found: &Difference, sides: [&Report; 2], details: Details<'_>) -> Markup {
+    let title = format!("{} and {}", found.before.name, found.after.name);
+    file(&title, &difference::difference(found, sides, details))
+}
+
+fn file(title: &str, content: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (visible(title)) " · uwf-eval" }
+                style { (PreEscaped(crate::assets::STYLE)) (PreEscaped(crate::assets::EVALUATION)) }
+            }
+            body { main { (content) } }
+        }
+    }
+}
