@@ -59,3 +59,13 @@ fn every_mistake_is_told_by_its_key() {
     assert!(pointer.contains("\"type\" is no JSON pointer"), "{pointer}");
     assert!(refused("a: [").starts_with("mine.yaml: line "));
 }
+
+#[test]
+fn what_is_not_found_is_not_therefore_a_session() {
+    for (name, text) in SHIPPED {
+        let unknown = Definition::read(name, text, name).unwrap().unknown_session;
+        for said in ["sh: 1: cargo: command not found", "model gpt-9 not found", "HTTP 404: not found"] {
+            assert!(!unknown.iter().any(|unknown| said.contains(unknown.as_str())), "{name}: {said}");
+        }
+    }
+}

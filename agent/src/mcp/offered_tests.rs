@@ -5,11 +5,13 @@ use crate::settings::McpReach;
 
 fn settings(name: &str, tools: Option<&[&str]>) -> McpServer {
     McpServer {
+        offered: None,
         name: name.to_owned(),
         reach: McpReach::Http { url: String::new(), headers: BTreeMap::new() },
         tools: tools.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
         start: Duration::ZERO,
         call: Duration::ZERO,
+        passed: Vec::new(),
     }
 }
 

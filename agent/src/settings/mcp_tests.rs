@@ -67,7 +67,11 @@ fn what_it_needs_is_looked_up_and_secrets_are_told_to_nobody() {
         assert!(!told.contains(secret), "{told}");
     }
     let hidden = settings.secrets().values();
-    assert!(["hush-hush", "token-of-docs"].iter().all(|secret| hidden.contains(&(*secret).to_owned())));
+    assert!(
+        ["hush-hush", "token-of-docs", "pass-it-on"]
+            .iter()
+            .all(|secret| hidden.contains(&(*secret).to_owned()))
+    );
     assert!(!hidden.contains(&"debug".to_owned()));
 }
 
@@ -87,7 +91,9 @@ fn what_cannot_be_used_is_told() {
         ("{ url: 'http://b', args: [a] }", "belong to a `command`"),
         ("{ url: 'file:///etc/passwd' }", "must begin with https://"),
         ("{ url: 'http://u:p@host/' }", "holds no password"),
-        ("{ url: 'no url' }", "its `url` is none"),
+        ("{ url: 'no url' }", "its `url` is not a URL"),
+        ("{ command: ./serve }", "nor an absolute path"),
+        ("{ command: node_modules/.bin/serve }", "nor an absolute path"),
     ] {
         let said = error(&format!("mcpServers: {{ s: {server} }}\n"), &[], "developer");
         assert!(said.contains("mcpServers.s: ") && said.contains(wrong), "{said}");
