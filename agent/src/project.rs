@@ -26,7 +26,7 @@ const SKILL_HEAD: usize = 8 * 1024;
 const MAX_SKILLS: usize = 50;
 
 /// The tools whose `path` is the file or the directory at hand.
-const FILE_TOOLS: &[&str] = &["read_file", "write_file", "edit_file", "list_dir"];
+const FILE_TOOLS: &[&str] = &["read_file", "write_file", "edit_file", "list_dir", "grep", "glob"];
 
 /// Where a project's words are looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

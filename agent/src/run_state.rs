@@ -255,6 +255,7 @@ impl RunState {
             Concern::CutPrompt => self.warned_of_cut = true,
             Concern::NoSnapshot => self.uncaptured = true,
             Concern::PartialSnapshot => self.warned_of_snapshot = true,
+            Concern::Unpriced => self.unpriced = true,
             Concern::SmallWindow | Concern::Git => {}
         }
     }

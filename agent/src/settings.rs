@@ -197,7 +197,7 @@ impl Settings {
         let invalid =
             |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
-        let fetch = std::mem::take(&mut file.fetch).policy(&flags, &mut bounds)?;
+        let fetch = std::mem::take(&mut file.fetch).policy(&flags, env, &mut bounds)?;
         bounds.extend(project_rows(&file));
         let project = file::project((file.instructions.take(), file.skills.take())).map_err(invalid)?;
         let snapshots = std::mem::take(&mut file.snapshots);
@@ -277,6 +277,10 @@ impl Settings {
         let typed = self.loaded_from.flags.mcp.iter().filter(|_| role != COMPACT);
         let names = permissions.mcp_servers.iter().chain(typed);
         settings.mcp = mcp::wanted(names, &settings.mcp_servers, (&self.loaded_from.env, has_network))?;
+        if let Some(tools) = &self.loaded_from.flags.tools {
+            let typed = (tools.as_slice(), self.loaded_from.flags.mcp.as_slice());
+            settings.mcp = mcp::narrowed(settings.mcp, typed, &settings.mcp_servers)?;
+        }
         settings.sandbox.within = match permissions.read_only {
             true => Some(Vec::new()),
             false => permissions.writable.as_deref().map(uwf_tools::writable_trees),
@@ -305,9 +309,9 @@ fn project_rows(file: &File) -> impl Iterator<Item = Provenance> {
     })
 }
 
-/// The names of tools that work in the workspace; the one for the web goes by its policy.
+/// The names of tools that work in the workspace; the one for the web goes by its policy, those of servers by these.
 fn of_workspace(mut names: Vec<String>) -> Vec<String> {
-    names.retain(|name| name != crate::fetch::NAME);
+    names.retain(|name| name != crate::fetch::NAME && mcp::server_of(name).is_none());
     names
 }
 

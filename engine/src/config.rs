@@ -22,7 +22,7 @@ use uwf_store::suggest;
 pub use self::edit::{ConfigChange, Edited, apply, replace, set, unset, written};
 pub use self::file::checked;
 use self::file::read;
-pub use self::keys::{check_key, lookup, masked, masked_at};
+pub use self::keys::{check_key, lookup, masked, masked_at, secret_arguments};
 pub use self::models::{ModelConfig, ProviderConfig};
 use crate::home::disk_hint;
 use crate::spawn::protocol::{AgentCommand, CallForm, WORKFLOW_PREFIX};

@@ -571,3 +571,68 @@ fn an_agent_is_confined_where_that_is_asked_for_and_the_record_tells() {
     assert_eq!(detail["sandbox"]["level"], "best-effort", "{detail}");
     assert_ne!(detail["sandbox"]["network"], "open", "{detail}");
 }
+
+/// What an agent has git run is taken back when its call is over, and told.
+#[test]
+fn a_confined_agent_makes_git_run_nothing() {
+    let site = Site::new();
+    let tries = "git config core.pager evil; git config user.name me; git init -q sub; echo x > sub/.git/hooks/pre-commit\n\
+                 chmod +x sub/.git/hooks/pre-commit; cat > told\n";
+    let body = format!("#!/bin/sh\n{tries}printf -- '---\\n$status: done\\nsummary: it\\n---\\n'\n");
+    let program = site.write("home/bin/agent", &body);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!(
+        "description: Mine\nprogram: {program}\nprompt: stdin\nargs: {{}}\nreply: {{ format: text }}\n"
+    );
+    site.write("home/.uwf/agents/mine.yaml", &text);
+    let git = |args: &[&str]| Said::of(site.command("git").args(args).output().unwrap()).ok().out;
+    git(&["init", "-q"]);
+    let thread = site.start(&site.write("pair.yaml", WORKFLOW), "A text, please.");
+    site.uwf(&["thread", "exec", &thread, "--agent", "mine", "--sandbox", "best-effort"]).ok();
+    assert!(!site.workspace().join("sub/.git/hooks/pre-commit").exists());
+    let config = git(&["config", "--local", "--list"]);
+    assert!(config.contains("user.name=me") && !config.contains("evil"), "{config}");
+    let get = |hash: &Value| site.uwf(&["cas", "get", hash.as_str().unwrap()]).ok().json()["payload"].clone();
+    let step = site.uwf(&["step", "list", &thread]).ok().json()["steps"][1].clone();
+    let turns: Vec<Value> = get(&step["detail"])["messages"].as_array().unwrap().iter().map(get).collect();
+    let told = turns.last().filter(|turn| turn["kind"] == "closing").map(|turn| turn["content"].to_string());
+    let undone = "git: undone: core.pager in .git/config; undone: the hook pre-commit in sub/.git/hooks";
+    assert!(told.is_some_and(|told| told.contains(undone)), "{turns:#?}");
+}
+
+/// What a call has cost that was cut off is not known, whoever goes on.
+#[test]
+fn the_cost_of_a_visit_that_was_cut_off_is_not_told() {
+    for how in ["-TERM", "-KILL"] {
+        let stage = Stage::new(&AGENTS[0], &["wait", "success"]);
+        let thread = stage.start();
+        let mut child = waiting(&stage, &thread);
+        let seconds = seconds(&stage);
+        wait_for(|| runs(&seconds));
+        if how == "-KILL" {
+            // The adapter, which is the engine's child; whoever waits for it ends with it.
+            let adapter =
+                std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+            signal(how, adapter.split_whitespace().next().unwrap());
+        } else {
+            signal(how, child.id());
+        }
+        child.wait().unwrap();
+        if how == "-KILL" {
+            // Nobody is left who would end what the agent has begun.
+            let left = Command::new("pgrep").args(["-f", &format!("^sleep {seconds}$")]).output().unwrap();
+            String::from_utf8(left.stdout).unwrap().lines().for_each(|pid| signal("-TERM", pid));
+        }
+        wait_for(|| !runs(&seconds));
+        stage.exec(&thread).ok();
+        let step = &stage.steps(&thread)[0];
+        assert!(stage.node(&step["detail"])["cost"].is_null(), "{how}: {}", stage.node(&step["detail"]));
+        let shown = stage.uwf(&["thread", "show", &thread, "--format", "json"]).ok().json();
+        assert_eq!(shown["cost"], Value::Null, "{how}: {shown}");
+    }
+    let stage = Stage::new(&AGENTS[0], &["success"]);
+    let thread = stage.start();
+    stage.exec(&thread).ok();
+    let shown = stage.uwf(&["thread", "show", &thread, "--format", "json"]).ok().json();
+    assert!(shown["cost"].is_number(), "{shown}");
+}

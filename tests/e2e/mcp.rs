@@ -4,6 +4,8 @@
 //! Skipped, and said so, without Node.js; what needs packages (`npm ci --prefix tests/mcp`) without these; unless
 //! UWF_REQUIRE_MCP is set.
 
+#[path = "mcp/bounded.rs"]
+mod bounded;
 #[path = "mcp/hostile.rs"]
 mod hostile;
 #[path = "mcp/offered.rs"]

@@ -19,6 +19,7 @@ mod sequencer;
 mod stamp;
 mod walk;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -28,15 +29,16 @@ use crate::lock::lock;
 use baseline::Baseline;
 use deadline::CheckDeadline;
 use dir::{Content, Dir};
-pub(crate) use report::GitReport;
+pub use report::GitReport;
+pub(crate) use report::told;
 
 /// For all git directories, in the beginning and at the end: enough for some millions of directories.
 const ALL: Duration = Duration::from_secs(60);
 /// For those that are known, after a command.
 const KNOWN: Duration = Duration::from_secs(20);
 
-/// Watches the git directories of one workspace.
-pub(crate) struct GitGuard {
+/// Watches the git directories of one workspace. Dropped, it takes back what is left to be taken back.
+pub struct GitGuard {
     /// Absolute, free of symlinks.
     root: PathBuf,
     /// Whether commands may change which programs git runs.
@@ -48,14 +50,15 @@ pub(crate) struct GitGuard {
 }
 
 impl GitGuard {
-    /// `root` is absolute and free of symlinks. Nothing is looked at yet.
-    pub(crate) fn new(root: &Path, allowed: bool, copies: &[(PathBuf, PathBuf)]) -> Self {
+    /// `root` is absolute and free of symlinks; where programs of git are `allowed`, nothing is watched. `copies` are files
+    /// of git's configuration with those that are changed in their place. Nothing is looked at yet.
+    pub fn new(root: &Path, allowed: bool, copies: &[(PathBuf, PathBuf)]) -> Self {
         Self { root: root.to_owned(), allowed, copies: copies.to_vec(), baseline: Mutex::default() }
     }
 
     /// To be called before each call that may change something: the first time it notes what there is. False when it
     /// was not to be ended: then nothing may be changed.
-    pub(crate) fn begin(&self, cancel: &Cancel) -> bool {
+    pub fn begin(&self, cancel: &Cancel) -> bool {
         let mut baseline = lock(&self.baseline);
         if let Some(baseline) = baseline.as_mut() {
             baseline.renew();
@@ -88,9 +91,15 @@ impl GitGuard {
 
     /// At the end of the run: takes back what commands did to the git directories that are known and to those that are new.
     /// Only what stands in this report stands.
-    pub(crate) fn end(&self, cancel: &Cancel) -> GitReport {
+    pub fn end(&self, cancel: &Cancel) -> GitReport {
         let baseline = lock(&self.baseline).take();
         baseline.map(|mut baseline| baseline.check_all(&CheckDeadline::new(ALL, cancel))).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for GitGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GitGuard").field("root", &self.root).finish_non_exhaustive()
     }
 }
 

@@ -249,3 +249,52 @@ fn samples(scratch: &Scratch) -> usize {
     let names = fs::read_dir(scratch.root().join(".git/hooks")).unwrap().map(|entry| entry.unwrap().path());
     names.filter(|path| path.extension().is_some_and(|end| end == "sample")).count()
 }
+
+/// A server is started before any command, and may do what it likes between two calls.
+#[test]
+fn what_a_server_does_is_undone_after_a_call_and_at_the_end() {
+    let scratch = repository();
+    let script = "while read line; do $line; echo done; done";
+    let command = crate::ServerCommand {
+        program: "sh".into(),
+        args: vec!["-c".into(), script.into()],
+        ..crate::ServerCommand::default()
+    };
+    let mut server = scratch.toolbox.start_server(&command, &crate::Cancel::default()).unwrap();
+    let mut has_done = |line: &str| {
+        use std::io::{BufRead, BufReader, Write};
+        writeln!(server.stdin.as_mut().unwrap(), "{line}").unwrap();
+        let mut answer = String::new();
+        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut answer).unwrap();
+        assert_eq!(answer, "done\n");
+    };
+    has_done("git config core.pager evil");
+    let output = scratch.toolbox.answered("an answer\n");
+    assert_eq!(output.facts.undone, ["undone: core.pager in .git/config"]);
+    assert!(output.text.starts_with("an answer\n[git: undone: core.pager"), "{}", output.text);
+    assert!(output.text.contains("Servers may not change which programs git runs"), "{}", output.text);
+    assert!(!git(&scratch, &["config", "--local", "--list"]).contains("evil"));
+    assert_eq!(scratch.toolbox.answered("a").text, "a");
+    has_done("cp .git/config .git/hooks/post-merge");
+    has_done("chmod +x .git/hooks/post-merge");
+    assert_eq!(scratch.toolbox.close().undone, ["undone: the hook post-merge in .git/hooks"]);
+    assert!(!scratch.root().join(".git/hooks/post-merge").exists());
+}
+
+/// A program that is no command of a model's.
+#[test]
+fn what_a_program_of_its_own_does_is_undone_when_it_has_ended() {
+    let scratch = repository();
+    let sandbox = Sandbox::prepare(policy(scratch.outside()));
+    let input = sandbox.policy().temporary().join("input");
+    fs::write(&input, "").unwrap();
+    let script = "git config core.pager evil; git config user.name me; git init -q new; echo x > new/.git/hooks/pre-commit; \
+                  chmod +x new/.git/hooks/pre-commit; exit 7";
+    let args = ["-c".to_owned(), script.to_owned()];
+    let env = std::env::vars_os().filter(|(name, _)| name == "PATH");
+    let ran = sandbox.run(("sh", &args), &input, env, &|| None).unwrap();
+    let undone = ["undone: core.pager in .git/config", "undone: the hook pre-commit in new/.git/hooks"];
+    assert_eq!((ran.code, ran.undone, ran.standing), (7, undone.map(str::to_owned).to_vec(), Vec::new()));
+    let list = git(&scratch, &["config", "--local", "--list"]);
+    assert!(list.contains("user.name=me") && !list.contains("evil"), "{list}");
+}

@@ -22,7 +22,8 @@
 //! - `project` — what a workspace says of itself, read as the file tools read
 //! - `limits` — the caps, and numbers as they are shown; `similar_paths` — for "did you mean"; `line_ends` — CR LF and LF;
 //!   `words` — lists of names as text
-//! - `git_guard` — hooks, configuration and unfinished work of git that a command changed, taken back
+//! - `git_guard` — hooks, configuration and unfinished work of git that a command, a server or an agent
+//!   changed, taken back
 //! - `redact` — secrets taken out of what commands print, before anything is cut or kept
 //! - [`sandbox`] — what commands, and the agent itself, may reach: policy in, enforced by the kernel, told promise by
 //!   promise
@@ -99,6 +100,7 @@ mod scratch;
 pub use answer::{Facts, FileEdit, ToolOutput};
 pub use cancel::Cancel;
 pub use descendants::end_descendants;
+pub use git_guard::{GitGuard, GitReport};
 pub use limits::ToolLimits;
 pub use outputs::Outputs;
 pub use project::{FoundText, text_in};

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use uwf_store::excerpt;
 
 use crate::answer::{Facts, ToolOutput};
+use crate::git_guard;
 use crate::limits::{bytes, count};
 use crate::shell::{Captured, Cause, CommandRun, FinishedCommand, NAMED, ShellError};
 use crate::tool::{ToolContext, WorkspaceTool};
@@ -86,7 +87,7 @@ fn answer(
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text.push_str(&about_git(&undone));
+    text.push_str(&git_guard::told("Commands", &undone));
     let end = how_it_ended(ended, timeout);
     let invalid = match captured.invalid {
         0 => String::new(),
@@ -112,19 +113,6 @@ fn answer(
         ..Facts::default()
     };
     ToolOutput { text, title: format!("{} ({end})", title(args)), is_error: ended.cause.is_some(), facts }
-}
-
-/// The note that a change of git's hooks or configuration does not stand, why, and what to do instead.
-fn about_git(undone: &[String]) -> String {
-    if undone.is_empty() {
-        return String::new();
-    }
-    format!(
-        "[git: {}. Commands may not change which programs git runs, in any way: say in your answer what a person should \
-         set, or that it is needed: people allow it by `sandbox: {{ gitPrograms: true }}` in agents/builtin.yaml. Other \
-         configuration stands]\n",
-        undone.join("; ")
-    )
 }
 
 /// What to do about a command that was ended.

@@ -173,6 +173,11 @@ impl Shell {
         capture.finish()
     }
 
+    /// A variable as commands see it.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+
     /// Where the full outputs of this run are.
     pub(crate) fn spool_dir(&self) -> &Path {
         &self.spool_dir

@@ -1,9 +1,9 @@
 //! The tools as one thing: which there are, and the way of a call to one of them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ use uwf_store::suggest;
 use crate::answer::{Facts, ToolOutput};
 use crate::call_deadline::CallDeadline;
 use crate::cancel::Cancel;
-use crate::git_guard::GitGuard;
+use crate::git_guard::{self, GitGuard};
 use crate::limits::ToolLimits;
 use crate::outputs::Outputs;
 use crate::pattern::BadGlob;
@@ -89,7 +89,7 @@ pub enum ToolboxError {
 pub struct Closed {
     /// The processes that were ended, the first by pid and command line, the rest by their number.
     pub ended: Vec<String>,
-    /// What commands changed of git's hooks and configuration: as [`crate::Facts::undone`] tells it.
+    /// What commands and servers changed of git's hooks and configuration: as [`crate::Facts::undone`] tells it.
     pub undone: Vec<String>,
     /// The lines of `undone` that tell what could not be undone or was not looked at: git may run programs because of it.
     /// Nothing more is done about it.
@@ -151,10 +151,14 @@ impl Toolbox {
     }
 
     /// Starts a program in the workspace that the run talks to, confined as commands are. It does not outlive the toolbox.
+    /// From here on git is watched, as before a command.
     ///
     /// # Errors
     /// See [`NotStarted`].
     pub fn start_server(&self, server: &ServerCommand, cancel: &Cancel) -> Result<ServerProcess, NotStarted> {
+        if !self.git.begin(cancel) {
+            return Err(NotStarted::cancelled());
+        }
         let cwd = self.workspace.path();
         self.shell.start_server(server, cwd, cancel).map_err(|error| NotStarted::of(server, error))
     }
@@ -162,6 +166,27 @@ impl Toolbox {
     /// The workspace.
     pub(crate) fn workspace(&self) -> &WorkspaceDir {
         &self.workspace
+    }
+
+    /// The workspace's directory, without links.
+    pub fn root(&self) -> &Path {
+        self.workspace.path()
+    }
+
+    /// A variable as commands see it.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.shell.variable(name)
+    }
+
+    /// What a server says of a call, as [`Toolbox::shown`]; with what it meanwhile did to git, which is taken back.
+    pub fn answered(&self, text: &str) -> ToolOutput {
+        let mut output = self.shown(text);
+        output.facts.undone = self.git.check();
+        if !output.facts.undone.is_empty() {
+            let note = git_guard::told("Servers", &output.facts.undone);
+            output.text = format!("{}\n{}", output.text.trim_end(), note.trim_end());
+        }
+        output
     }
 
     /// What somebody else than a tool of this box says, as the output of a command is shown: the beginning and the end, and all

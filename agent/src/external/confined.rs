@@ -11,6 +11,9 @@ use super::definition::Definition;
 use crate::confinement::{SandboxSettings, absolute};
 use crate::settings::SharedSettings;
 
+/// What stands before a line that tells what became of git, on the stderr of the process that confines a call.
+pub const OF_GIT: &str = "uwf: git: ";
+
 /// What is asked for, as it is handed to the process that confines a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confined {

@@ -6,12 +6,16 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use super::confined::OF_GIT;
 use super::process::Heard;
 use super::reply::{Act, Format, Reply, Told, Turns, told, value_in};
 use crate::secrets::Secrets;
 
 /// How much of an answer that is a text is kept, in bytes: the end.
 const TEXT: usize = 16 << 20;
+
+/// How many lines are heard of what became of git.
+const GIT_LINES: usize = 32;
 
 /// Hears a call.
 pub(super) struct Listener<'r> {
@@ -24,6 +28,8 @@ pub(super) struct Listener<'r> {
     bytes: usize,
     /// Whether the session was told beside the answer: then nothing in the answer tells it.
     is_session_told: bool,
+    /// What became of git.
+    git: Vec<String>,
 }
 
 /// What was heard of a call in all.
@@ -32,6 +38,8 @@ pub(super) struct HeardCall {
     pub(super) turns: Turns,
     /// What was no event.
     pub(super) text: String,
+    /// What became of git, as the process that confines the call tells it.
+    pub(super) git: Vec<String>,
 }
 
 impl HeardCall {
@@ -48,7 +56,8 @@ impl HeardCall {
 
 impl<'r> Listener<'r> {
     pub(super) fn new(reply: &'r Reply, secrets: Secrets, turns: Turns) -> Listener<'r> {
-        Listener { reply, secrets, turns, lines: VecDeque::new(), bytes: 0, is_session_told: false }
+        let (lines, git) = (VecDeque::new(), Vec::new());
+        Listener { reply, secrets, turns, lines, bytes: 0, is_session_told: false, git }
     }
 
     /// What is to be done about what was heard.
@@ -56,7 +65,13 @@ impl<'r> Listener<'r> {
         let reply = self.reply;
         match heard {
             Heard::Idle => self.turns.idle(),
-            Heard::Complaint(line) => self.session_in(line),
+            Heard::Complaint(line) => match line.strip_prefix(OF_GIT) {
+                Some(what) => {
+                    self.of_git(what);
+                    Vec::new()
+                }
+                None => self.session_in(line),
+            },
             Heard::Line(line) if reply.skips(line) => Vec::new(),
             Heard::Line(line) if reply.format == Format::Jsonl => match serde_json::from_str(line) {
                 Ok(event) => self.event(event),
@@ -78,7 +93,13 @@ impl<'r> Listener<'r> {
             acts.extend(self.event(event));
         }
         acts.extend(self.turns.end());
-        (acts, HeardCall { turns: self.turns, text: self.secrets.clean(&text).into_owned() })
+        (acts, HeardCall { turns: self.turns, text: self.secrets.clean(&text).into_owned(), git: self.git })
+    }
+
+    fn of_git(&mut self, what: &str) {
+        if self.git.len() < GIT_LINES {
+            self.git.push(self.secrets.clean(what).into_owned());
+        }
     }
 
     fn keep(&mut self, line: &str) {

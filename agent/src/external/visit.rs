@@ -19,7 +19,7 @@ use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Enforced;
 
 use self::call::{Outcome, Recorder};
-use self::open::{begun, resumed};
+use self::open::{begun, cut_off, resumed};
 use self::session::usable;
 use super::argv::CallValues;
 use super::listener::Listener;
@@ -40,6 +40,9 @@ use crate::secrets::Secrets;
 use crate::settings::SharedSettings;
 use crate::signals::Signal;
 use crate::snapshots::{WorkspaceCapture, failed, partial, recorded};
+
+/// Why nobody knows what a call has cost.
+const CUT_OFF: &str = "a call of the agent was cut off";
 
 /// Where a visit takes place.
 pub struct VisitContext<'a> {
@@ -82,10 +85,14 @@ pub fn play(
         on_notice(Notice::Progress(Progress::NoEdgePrompt));
     }
     let turns_before = earlier.as_ref().map(|earlier| earlier.state.spent.turns);
+    let was_cut_off = earlier
+        .as_ref()
+        .is_some_and(|earlier| cut_off(earlier.journal.entries(), place.agent.definition.reply.sums_cost()));
     let mut visit = Visit::open(&context, place, earlier, on_notice)?;
     (place.begun)();
     visit.opened(turns_before);
-    let outcome = visit.decide();
+    let told = if was_cut_off { visit.unpriced(CUT_OFF) } else { Ok(()) };
+    let outcome = told.and_then(|()| visit.decide());
     let reply = outcome
         .map_err(|source| RunError::stopped(&context, &visit.journal, source))
         .and_then(|outcome| visit.keep(&outcome));
@@ -105,8 +112,6 @@ pub(super) struct Visit<'a> {
     pub(super) session: Option<KnownSession>,
     /// The model, as the agent calls it.
     pub(super) model: Option<String>,
-    /// What the agent has spent is not told where a call is cut off.
-    pub(super) unpriced: bool,
 }
 
 impl<'a> Visit<'a> {
@@ -129,8 +134,7 @@ impl<'a> Visit<'a> {
         };
         let secrets = place.agent.secrets();
         let model = place.agent.model.map(str::to_owned);
-        let unpriced = false;
-        Ok(Visit { context, place, journal, state, on_notice, secrets, sessions, session, model, unpriced })
+        Ok(Visit { context, place, journal, state, on_notice, secrets, sessions, session, model })
     }
 
     fn opened(&mut self, resumed: Option<u64>) {
@@ -279,13 +283,26 @@ impl<'a> Visit<'a> {
             recorder.hear(&heard, &mut listener);
         });
         let heard = recorder.end(listener);
-        match ended {
+        let of_git = heard.as_ref().map(|heard| heard.git.clone()).unwrap_or_default();
+        let outcome = match ended {
             Ok(finished) => self.judge(heard?, &finished, kind),
             Err(error) => {
-                self.unpriced = true;
-                self.not_ended(error, heard.map(drop))
+                let told = self.unpriced(CUT_OFF);
+                self.not_ended(error, heard.map(drop).and(told))
             }
+        };
+        let told = self.tell_of_git(&of_git);
+        // Why there is no outcome counts for more.
+        outcome.and_then(|outcome| told.map(|()| outcome))
+    }
+
+    /// The cost of the visit, which the agent would tell, is not known any more, whoever goes on with it: kept in the journal.
+    pub(super) fn unpriced(&mut self, why: &str) -> Result<(), Stopped> {
+        if !self.place.agent.definition.reply.tells_cost() {
+            return Ok(());
         }
+        let message = format!("{why}: what this visit costs is not known");
+        self.write(Entry::Warned { about: Concern::Unpriced, message, at: (self.place.clock)() })
     }
 
     /// How many calls of tools there were.
@@ -359,7 +376,7 @@ impl<'a> Visit<'a> {
             model: Some(self.model.as_deref().unwrap_or(&self.place.agent.definition.name)),
             is_replayable: false,
             assembled: self.state.conversation.assembled(),
-            cost: self.state.sums().2.filter(|_| !self.unpriced),
+            cost: self.state.sums().2,
             trace: None,
             entries: self.journal.entries(),
             journal: self.journal.path(),

@@ -15,6 +15,7 @@ const MAX: u64 = 1_000_000;
 fn policy(hosts: &[&str]) -> FetchPolicy {
     FetchPolicy {
         hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        proxy: None,
         role: None,
         private: false,
         max_bytes: MAX,

@@ -10,6 +10,7 @@ use crate::provider::Script;
 fn policy(hosts: &[&str]) -> FetchPolicy {
     FetchPolicy {
         hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        proxy: None,
         role: None,
         private: false,
         max_bytes: 100_000,

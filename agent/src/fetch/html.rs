@@ -42,6 +42,10 @@ const LINES: &[&str] =
 /// The longest target of a link that is shown, in bytes.
 const MAX_LINK: usize = 500;
 
+/// How much the targets of all links may have together, in bytes, beside as much as the page has: many short ones may stand for
+/// long ones.
+const MOST_LINKS: usize = 16 * 1024;
+
 /// A page as text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PageText {
@@ -54,7 +58,7 @@ pub(super) struct PageText {
 pub(super) fn text(html: &str, base: &Url) -> PageText {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let mut writer = Writer { base: base.clone(), ..Writer::new() };
+    let mut writer = Writer { base: base.clone(), room: html.len() + MOST_LINKS, ..Writer::new() };
     for token in Tokenizer::new_with_emitter(html, emitter) {
         let Ok(token) = token;
         match token {
@@ -86,6 +90,10 @@ struct Writer {
     /// The open lists: the number of the next entry, none of a list without numbers.
     lists: Vec<Option<u64>>,
     link: Option<OpenLink>,
+    /// How much more may be told of links.
+    room: usize,
+    /// The links that were not.
+    untold: usize,
     /// Whether a space stands between what is written and what comes.
     space: bool,
     /// Whether the row has a cell already.
@@ -95,7 +103,7 @@ struct Writer {
 }
 
 /// Lists within lists are shown so deep.
-const MAX_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 8;
 
 impl Writer {
     fn new() -> Writer {
@@ -108,6 +116,8 @@ impl Writer {
             preformatted: 0,
             lists: Vec::new(),
             link: None,
+            room: 0,
+            untold: 0,
             space: false,
             in_row: false,
             is_marked: false,
@@ -328,6 +338,11 @@ impl Writer {
         if words == target {
             return;
         }
+        let Some(room) = self.room.checked_sub(target.len()) else {
+            self.untold += 1;
+            return;
+        };
+        self.room = room;
         let linked = match words.contains('\n') {
             true => format!("{words} ({target})"),
             false => format!("[{words}]({target})"),
@@ -340,6 +355,11 @@ impl Writer {
         self.end_link();
         if self.preformatted > 0 {
             self.written.push_str("\n```");
+        }
+        if self.untold > 0 {
+            self.lists.clear();
+            self.paragraph();
+            self.written.push_str(&format!("[the targets of {} more links are left out]", self.untold));
         }
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title = title.chars().filter(|c| is_shown(*c)).collect();

@@ -73,3 +73,23 @@ fn no_page_costs_more_than_its_length() {
         assert!(begun.elapsed() < Duration::from_secs(5), "{part}: {:?}", begun.elapsed());
     }
 }
+
+#[test]
+fn links_make_no_page_much_longer_than_it_was() {
+    let base = format!("https://docs.example/{}/", "long".repeat(110));
+    let base = Url::parse(&base).unwrap();
+    for part in
+        ["<a href=x>y", "<a href=x>y</a>\n", "<ul><li>x", "<li>", "<hr>", "<td>x", "<img alt=x>", "<h6>x"]
+    {
+        let html = part.repeat(400_000 / part.len());
+        let text = text(&html, &base).text;
+        assert!(text.len() <= 5 * html.len(), "{part}: {} of {}", text.len(), html.len());
+    }
+    let page = text(&"<p><a href=x>y</a>".repeat(1_000), &base).text;
+    let told = page.matches(&format!("[y]({base}x)")).count();
+    assert!(told > 50 && told < 100, "{told}");
+    assert!(
+        page.ends_with(&format!("y\n\n[the targets of {} more links are left out]", 1_000 - told)),
+        "{page}"
+    );
+}

@@ -189,7 +189,7 @@ impl FetchUrl {
             Ok(Ok(fetched)) => fetched.output(url, &shown),
             Ok(Err(error)) => OwnOutput {
                 title: format!("fetch {shown}: not done"),
-                text: refused(&error),
+                text: refused(&error, self.policy.proxy),
                 is_error: true,
                 ..OwnOutput::default()
             },
@@ -204,11 +204,19 @@ impl FetchUrl {
 }
 
 /// What the model is told of a page that was not fetched.
-fn refused(error: &FetchError) -> String {
+fn refused(error: &FetchError, proxy: Option<&str>) -> String {
     let hint = match error {
         FetchError::Refused(refusal) => refusal.hint(),
         _ => None,
     };
+    let is_unreached =
+        matches!(error, FetchError::Net { .. } | FetchError::LookUp { .. } | FetchError::Time(_));
+    if let Some(variable) = proxy.filter(|_| is_unreached) {
+        return format!(
+            "nothing was fetched: {error}. {variable} names a proxy, which fetch_url does not use: where that is the only way \
+             out, it reaches no host. Go on without it, or say in your answer that it is needed"
+        );
+    }
     match hint {
         Some(hint) => format!(
             "nothing was fetched: {error}. Go on without it, or say in your answer that it is needed; people allow it by {hint}"

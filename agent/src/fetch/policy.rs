@@ -31,6 +31,8 @@ pub(crate) struct FetchPolicy {
     pub time: Duration,
     /// Content types: `text/html`, `text/*`, `*/*+json`.
     pub types: Vec<String>,
+    /// The variable that names a proxy, which is not used: told where a host cannot be reached.
+    pub proxy: Option<&'static str>,
 }
 
 /// A host that may be asked: `docs.rs`, `*.example.com`, `localhost:8080`, `http://intranet`, `[::1]:80`, `*`.
@@ -266,7 +268,7 @@ impl FromStr for HostRule {
         }
         let (host, port) = match rest.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
-                (host, Some(port.parse::<u16>().map_err(|_| wrong("its port is none"))?))
+                (host, Some(port_of(port).ok_or_else(|| wrong("its port is not a number from 1 to 65535"))?))
             }
             _ => (rest, None),
         };
@@ -290,6 +292,10 @@ impl FromStr for HostRule {
         };
         Ok(HostRule { scheme, host, port, text: text.to_owned() })
     }
+}
+
+fn port_of(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|port| *port > 0)
 }
 
 /// Nothing that parsers of URLs read in different ways.

@@ -3,6 +3,7 @@ use super::*;
 fn policy(hosts: &[&str]) -> FetchPolicy {
     FetchPolicy {
         hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        proxy: None,
         role: None,
         private: false,
         max_bytes: 1_000,
@@ -67,6 +68,10 @@ fn what_is_no_rule_is_told() {
     ] {
         let error = wrong.parse::<HostRule>().unwrap_err();
         assert!(error.contains("is no host"), "{wrong}: {error}");
+    }
+    for wrong in ["a:port", "a:99999", "a:0"] {
+        let error = wrong.parse::<HostRule>().unwrap_err();
+        assert!(error.ends_with("its port is not a number from 1 to 65535"), "{wrong}: {error}");
     }
 }
 

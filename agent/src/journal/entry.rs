@@ -296,6 +296,8 @@ pub enum Concern {
     NoSnapshot,
     /// Not all of the workspace is in its snapshots.
     PartialSnapshot,
+    /// What a call of an agent has cost is not known.
+    Unpriced,
 }
 
 /// What is kept of a tool's work beside the text for the model.

@@ -12,17 +12,19 @@ use rmcp::model::{
     Implementation, ListToolsRequest, PaginatedRequestParams, PingRequest, RequestId, ServerResult,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService};
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, Peer, RoleClient, ServiceError, ServiceExt};
-use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 use tokio::net::unix::pipe;
-use uwf_tools::{Cancel, ServerCommand, ServerProcess, Toolbox};
+use uwf_tools::{Cancel, ServerProcess, Toolbox};
 
 use super::bounded::{BoundedLines, Excess, LONGEST};
 use super::complaints::Complaints;
 use super::host::{Host, Unanswered};
 use super::http;
 use super::offered::ListedTool;
+use super::paced::Paced;
+use super::program;
 use crate::settings::{McpReach, McpServer};
 
 /// How many pages of tools are asked for.
@@ -98,29 +100,20 @@ impl Client {
         let changed = Arc::<AtomicBool>::default();
         let listener = Listener { changed: Arc::clone(&changed) };
         let (greeted, process) = match &server.reach {
-            McpReach::Stdio { command, args, env } => {
-                let command = ServerCommand {
-                    program: command.into(),
-                    args: args.iter().map(Into::into).collect(),
-                    env: env
-                        .iter()
-                        .map(|(name, value)| (name.into(), value.expose_secret().into()))
-                        .collect(),
-                };
+            McpReach::Stdio { .. } => {
+                let command = program::command(server, toolbox)?;
                 let mut process =
                     toolbox.start_server(&command, cancel).map_err(|error| error.to_string())?;
                 let pipes = pipes(&mut process, host, &complaints).map_err(|error| error.to_string())?;
                 let lines = BoundedLines::new(pipes.0, LONGEST, excess.clone());
-                let greeted = host.wait(
-                    async move { listener.serve((lines, pipes.1)).await.map_err(|error| error.to_string()) },
-                    (server.start, cancel),
-                );
-                (greeted, Some(process))
+                let transport = Paced::new(AsyncRwTransport::new_client(lines, pipes.1));
+                let greet = async move { listener.serve(transport).await.map_err(|error| error.to_string()) };
+                (host.wait(greet, (server.start, cancel)), Some(process))
             }
             McpReach::Http { url, headers } => {
                 let transport = {
                     let _runtime = host.enter();
-                    http::transport(url, headers)?
+                    Paced::new(http::transport(url, headers)?)
                 };
                 let greet = async move { listener.serve(transport).await.map_err(|error| error.to_string()) };
                 (host.wait(greet, (server.start, cancel)), None)

@@ -15,6 +15,16 @@ pub enum McpError {
         /// Why.
         why: String,
     },
+    /// A tool was named that it has not.
+    #[error("the MCP server {server} has no tool {name}; there are {}", .known.join(", "))]
+    NoSuchTool {
+        /// The server.
+        server: String,
+        /// The name that was given.
+        name: String,
+        /// The names there are, the likeliest first.
+        known: Vec<String>,
+    },
     /// There is no thread to talk to servers.
     #[error("MCP servers cannot be talked to: {0}")]
     NoRuntime(String),
@@ -76,11 +86,16 @@ const GONE: &str =
     "Its tools cannot be used any more in this run: go on without them, or say that they are needed";
 
 impl McpError {
-    /// What people can do about a server that does not start.
+    /// What people can do about it.
     pub fn hint(&self) -> Option<&'static str> {
-        matches!(self, McpError::NotStarted { .. }).then_some(
-            "it is described in agents/builtin.yaml (mcpServers); it runs in the sandbox of commands: without the network \
-             (--allow-network), and without what `sandbox: { readable: [...] }` does not open",
-        )
+        match self {
+            McpError::NotStarted { .. } => Some(NOT_STARTED),
+            McpError::NoSuchTool { .. } => Some("change --tools; `server__*` is all of a server"),
+            _ => None,
+        }
     }
 }
+
+/// What people can do about a server that does not start.
+const NOT_STARTED: &str = "it is described in agents/builtin.yaml (mcpServers); it runs in the sandbox of commands: without the \
+                           network (--allow-network), and without what `sandbox: { readable: [...] }` does not open";

@@ -5,7 +5,8 @@
 //! tool is called. It is somebody else's program: its names, words and answers are data, each with a limit.
 //!
 //! - [`ServerTools`] — all of them, as one; `server` — one server and its life; `offered` — its tools under their names
-//! - `client` — what is said to it; `host` — the runtime that talks; `bounded` — no message longer than there may be
+//! - `program` — which file a server is, and what it starts from
+//! - `client` — what is said to it; `host` — the runtime that talks; `bounded` — no message longer than there may be; `paced` — no more of them
 //! - `http` — servers at an address; `complaints` — what a program writes beside; `answer` — what a result comes to as text
 //! - `error` — what can go wrong
 //! - `scripted` — servers that a mock script plays
@@ -18,12 +19,15 @@ mod error;
 mod host;
 mod http;
 mod offered;
+mod paced;
+mod program;
 mod scripted;
 mod server;
 
 use std::sync::Arc;
 
 use serde_json::Value;
+use uwf_store::suggest;
 use uwf_tools::{Cancel, ToolOutput, Toolbox};
 
 pub use self::error::McpError;
@@ -61,7 +65,7 @@ impl ServerTools {
     /// Starts the servers and asks for their tools; nothing happens where there are none.
     ///
     /// # Errors
-    /// One does not start, or does not answer in time.
+    /// One does not start, or does not answer in time, or has not the tools that were named.
     pub(crate) fn start(setup: &ServersSetup<'_>) -> Result<ServerTools, McpError> {
         if setup.servers.is_empty() {
             return Ok(ServerTools::default());
@@ -76,11 +80,22 @@ impl ServerTools {
             let listed = server.open()?;
             all.offers.add((settings, all.servers.len()), &listed, setup.read_only);
             all.servers.push(server);
+            if setup.told.is_none() {
+                all.check_named(settings)?;
+            }
         }
         if let Some(told) = setup.told {
             all.offers.keep_told(told);
         }
         Ok(all)
+    }
+
+    /// Whether there is each tool of a server that was named.
+    fn check_named(&self, settings: &McpServer) -> Result<(), McpError> {
+        let is_none = |name: &&String| !name.ends_with('*') && !self.has(name);
+        let Some(name) = settings.offered.iter().flatten().find(is_none) else { return Ok(()) };
+        let known = suggest::sorted(name, self.offers.names_of(&settings.name));
+        Err(McpError::NoSuchTool { server: settings.name.clone(), name: name.clone(), known })
     }
 
     /// As the model is told of them, in the order of the servers.
@@ -147,7 +162,7 @@ fn output(
         }
         Err(error) => (error.to_string(), true, matches!(error, McpError::TimedOut { .. })),
     };
-    let mut output = toolbox.shown(&text);
+    let mut output = toolbox.answered(&text);
     output.title.clone_from(&tool.declaration.name);
     output.is_error = is_error;
     output.facts.timed_out = timed_out;

@@ -3,7 +3,7 @@
 //!
 //! Pure. What a server says of a tool later is only compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use uwf_store::json;
@@ -51,6 +51,8 @@ pub(super) struct OfferedTool {
 pub(super) struct Offers {
     tools: Vec<OfferedTool>,
     by_name: BTreeMap<String, usize>,
+    /// The names that are taken, those of tools that are not offered among them.
+    taken: BTreeSet<String>,
 }
 
 impl ListedTool {
@@ -99,8 +101,14 @@ impl Offers {
             let named = settings.tools.as_ref().is_none_or(|tools| tools.contains(&tool.name));
             named && (!read_only || tool.reads_only)
         };
-        for tool in listed.iter().filter(is_wanted).take(TOOLS) {
+        let mut named: Vec<(String, &ListedTool)> = Vec::new();
+        for tool in listed.iter().filter(is_wanted) {
             let name = self.free_name(&settings.name, &tool.name);
+            self.taken.insert(name.clone());
+            named.push((name, tool));
+        }
+        named.retain(|(name, _)| settings.offers(name));
+        for (name, tool) in named.into_iter().take(TOOLS) {
             self.by_name.insert(name.clone(), self.tools.len());
             self.tools.push(OfferedTool {
                 declaration: ToolDeclaration {
@@ -132,6 +140,12 @@ impl Offers {
         self.tools.iter().filter(|tool| self.by_name.contains_key(&tool.declaration.name))
     }
 
+    /// The names of all tools of a server, offered or not.
+    pub(super) fn names_of<'s>(&'s self, server: &str) -> impl Iterator<Item = &'s String> + use<'s> {
+        let beginning = format!("{server}__");
+        self.taken.iter().filter(move |name| name.starts_with(&beginning))
+    }
+
     /// The tool of this name.
     pub(super) fn find(&self, name: &str) -> Option<&OfferedTool> {
         self.by_name.get(name).map(|at| &self.tools[*at])
@@ -147,7 +161,7 @@ impl Offers {
             let most = name.len().min(NAME - end.len());
             format!("{}{end}", &name[..most])
         };
-        (1..).map(numbered).find(|name| !self.by_name.contains_key(name)).unwrap_or_default()
+        (1..).map(numbered).find(|name| !self.taken.contains(name)).unwrap_or_default()
     }
 }
 

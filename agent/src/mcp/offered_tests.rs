@@ -5,6 +5,7 @@ use crate::settings::McpReach;
 
 fn settings(name: &str, tools: Option<&[&str]>) -> McpServer {
     McpServer {
+        offered: None,
         name: name.to_owned(),
         reach: McpReach::Http { url: String::new(), headers: BTreeMap::new() },
         tools: tools.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),

@@ -65,6 +65,12 @@ pub enum SettingsError {
         /// The names there are, the likeliest first.
         known: Vec<String>,
     },
+    /// A server was asked for, and tools of which none is its.
+    #[error("--tools leaves nothing of the MCP server {server}")]
+    NoToolOfServer {
+        /// The server.
+        server: String,
+    },
     /// A variable that an MCP server needs is not set.
     #[error("the variable {name}, which the MCP server {server} needs, is not set")]
     NoServerVariable {
@@ -124,6 +130,9 @@ impl SettingsError {
             SettingsError::NoKey(_) => Some("set the variable, or change apiKeyEnv"),
             SettingsError::NoSuchServer { .. } => Some(
                 "describe it there: `mcpServers: { NAME: { command: PROGRAM, args: [...] } }`, or `{ NAME: { url: ... } }`",
+            ),
+            SettingsError::NoToolOfServer { .. } => Some(
+                "name its tools, too, as in --tools read_file,files__read_text_file; `files__*` is all of them",
             ),
             SettingsError::NoServerVariable { .. } => Some(
                 "set it, or write it into $UWF_HOME/.env; `envVars` and `bearerTokenEnv` name such variables",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uwf_engine::Env;
 
 use super::provenance::{Provenance, SettingSource};
 use super::{BUILTIN, Flags, SettingsError};
@@ -19,6 +20,10 @@ const SECONDS: u64 = 30;
 /// Where hosts are named.
 const FILE: &str = "agents/builtin.yaml: fetch.hosts";
 const OPTION: &str = "--fetch-host";
+
+/// Where programs are told of a proxy.
+const PROXIES: &[&str] =
+    &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"];
 
 /// What is text, and PDF, which is told apart.
 const TYPES: &[&str] = &[
@@ -59,6 +64,7 @@ impl FileFetch {
     pub(super) fn policy(
         self,
         flags: &Flags,
+        env: &Env,
         provenance: &mut Vec<Provenance>,
     ) -> Result<Option<FetchPolicy>, SettingsError> {
         let of_file = rules(&self.hosts).map_err(|why| SettingsError::FetchHost { place: FILE, why })?;
@@ -80,6 +86,7 @@ impl FileFetch {
             max_bytes: self.max_bytes.unwrap_or(MAX_BYTES),
             time: Duration::from_secs(self.seconds.unwrap_or(SECONDS)),
             types: self.types.unwrap_or_else(types),
+            proxy: PROXIES.iter().copied().find(|name| env.text(name).is_some_and(|proxy| !proxy.is_empty())),
         };
         provenance.push(Provenance::new("fetch.hosts", policy.hosts(), from));
         Ok(Some(policy).filter(|_| is_offered))
@@ -125,12 +132,23 @@ mod tests {
 
     fn of(file: Value, flags: &Flags) -> Result<Option<FetchPolicy>, String> {
         let file: FileFetch = serde_json::from_value(file).unwrap();
-        file.policy(flags, &mut Vec::new()).map_err(|error| error.to_string())
+        file.policy(flags, &Env::default(), &mut Vec::new()).map_err(|error| error.to_string())
     }
 
     fn typed(hosts: &[&str], tools: Option<&[&str]>) -> Flags {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         Flags { fetch_hosts: owned(hosts), tools: tools.map(owned), ..Flags::default() }
+    }
+
+    #[test]
+    fn a_proxy_of_the_environment_is_noticed() {
+        let proxy = |env: &[(&str, &str)]| {
+            let file = FileFetch { hosts: vec!["docs.rs".to_owned()], ..FileFetch::default() };
+            let env = env.iter().copied().collect::<Env>();
+            file.policy(&Flags::default(), &env, &mut Vec::new()).unwrap().unwrap().proxy
+        };
+        assert_eq!(proxy(&[("http_proxy", "http://p"), ("https_proxy", "http://q")]), Some("https_proxy"));
+        assert_eq!(proxy(&[("HTTPS_PROXY", ""), ("NO_PROXY", "*")]), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::Env;
-use uwf_engine::config::masked;
+use uwf_engine::config::{masked, secret_arguments};
 use uwf_store::{sounds_secret, suggest};
 
 use super::{SettingsError, without_query};
@@ -51,6 +51,8 @@ pub struct McpServer {
     pub reach: McpReach,
     /// The only tools of it that are offered; `None` is all.
     pub tools: Option<Vec<String>>,
+    /// The only ones that a run offers, by the names it has for them: `server__tool`, or `server__*`; `None` is no limit.
+    pub offered: Option<Vec<String>>,
     /// How long it may take to start.
     pub start: Duration,
     /// How long a call may take.
@@ -128,6 +130,9 @@ impl FileServer {
         match (&self.command, &self.url) {
             (Some(_), Some(_)) => Some("it is a `command` or a `url`, not both"),
             (None, None) => Some("it needs a `command`, or a `url`"),
+            (Some(command), None) if command.contains('/') && !command.starts_with('/') => {
+                Some("its `command` is neither a name, which is looked up in PATH, nor an absolute path")
+            }
             (Some(_), None) if of_address => Some("`headers` and `bearerTokenEnv` belong to a `url`"),
             (None, Some(_)) if of_program => Some("`args`, `env` and `envVars` belong to a `command`"),
             (None, Some(url)) => wrong_url(url),
@@ -163,6 +168,7 @@ impl FileServer {
             name: name.to_owned(),
             reach,
             tools: self.tools.clone(),
+            offered: None,
             start: seconds(self.start_seconds, START),
             call: seconds(self.call_seconds, CALL),
             passed: self.env_vars.clone(),
@@ -172,7 +178,7 @@ impl FileServer {
 
 /// What is wrong with an address.
 fn wrong_url(url: &str) -> Option<&'static str> {
-    let Ok(url) = reqwest::Url::parse(url) else { return Some("its `url` is none") };
+    let Ok(url) = reqwest::Url::parse(url) else { return Some("its `url` is not a URL") };
     let has_password = !url.username().is_empty() || url.password().is_some();
     match url.scheme() {
         "http" | "https" if has_password => {
@@ -209,7 +215,51 @@ pub(super) fn wanted<'n>(
     Ok(wanted)
 }
 
+/// The server whose tool this name stands for; none of a tool that is no server's.
+pub(super) fn server_of(tool: &str) -> Option<&str> {
+    tool.split_once("__").map(|(server, _)| server)
+}
+
+/// What is left of the servers where these `tools` were typed: those of which one is named, with these alone. Whatever was
+/// `typed` as a server is to have one.
+///
+/// # Errors
+/// A tool is of a server that nobody describes; or nothing is left of a server that was typed.
+pub(super) fn narrowed(
+    wanted: Vec<McpServer>,
+    (tools, typed): (&[String], &[String]),
+    servers: &FileServers,
+) -> Result<Vec<McpServer>, SettingsError> {
+    let unknown = tools.iter().filter_map(|tool| server_of(tool)).find(|name| !servers.contains_key(*name));
+    if let Some(name) = unknown {
+        let known = suggest::sorted(name, servers.keys());
+        return Err(SettingsError::NoSuchServer { name: name.to_owned(), known });
+    }
+    let mut left = Vec::new();
+    for server in wanted {
+        let is_its = |tool: &&String| server_of(tool) == Some(&server.name);
+        let offered: Vec<String> = tools.iter().filter(is_its).cloned().collect();
+        match offered.is_empty() {
+            true if typed.contains(&server.name) => {
+                return Err(SettingsError::NoToolOfServer { server: server.name });
+            }
+            true => {}
+            false => left.push(McpServer { offered: Some(offered), ..server }),
+        }
+    }
+    Ok(left)
+}
+
 impl McpServer {
+    /// Whether a tool that is called so is offered.
+    pub(crate) fn offers(&self, name: &str) -> bool {
+        let is_it = |offered: &String| match offered.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => name == offered,
+        };
+        self.offered.as_ref().is_none_or(|offered| offered.iter().any(is_it))
+    }
+
     /// The server as the journal and the record keep it: without what may be a secret.
     pub(super) fn describe(&self) -> Value {
         let mut told = match &self.reach {
@@ -224,12 +274,19 @@ impl McpServer {
         if let Some(tools) = &self.tools {
             told["tools"] = json!(tools);
         }
+        if let Some(offered) = &self.offered {
+            told["offered"] = json!(offered);
+        }
         told
     }
 
     /// What of it nobody may be shown: what is passed on to it, unless it is a path or a number, and the values of names that sound
-    /// so.
+    /// so, in its arguments, too.
     pub(super) fn secrets(&self, secrets: &mut Secrets) {
+        if let McpReach::Stdio { args, .. } = &self.reach {
+            let bare = |secret: &&str| secrets.add(secret.strip_prefix("Bearer ").unwrap_or(secret));
+            secret_arguments(args).iter().for_each(bare);
+        }
         let (McpReach::Stdio { env: values, .. } | McpReach::Http { headers: values, .. }) = &self.reach;
         let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
         for (name, value) in values {

@@ -91,7 +91,9 @@ fn what_cannot_be_used_is_told() {
         ("{ url: 'http://b', args: [a] }", "belong to a `command`"),
         ("{ url: 'file:///etc/passwd' }", "must begin with https://"),
         ("{ url: 'http://u:p@host/' }", "holds no password"),
-        ("{ url: 'no url' }", "its `url` is none"),
+        ("{ url: 'no url' }", "its `url` is not a URL"),
+        ("{ command: ./serve }", "nor an absolute path"),
+        ("{ command: node_modules/.bin/serve }", "nor an absolute path"),
     ] {
         let said = error(&format!("mcpServers: {{ s: {server} }}\n"), &[], "developer");
         assert!(said.contains("mcpServers.s: ") && said.contains(wrong), "{said}");

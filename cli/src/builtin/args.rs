@@ -236,7 +236,7 @@ pub(super) struct RunOptions {
     /// no limit)
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(super) max_cost: Option<f64>,
-    /// Offer these tools alone
+    /// Offer these tools alone; those of MCP servers are called files__search, all of one files__*
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) tools: Option<Vec<String>>,
     /// Offer the tools of these servers of `mcpServers` in agents/builtin.yaml, too, whatever the role

@@ -41,6 +41,7 @@ impl From<RunError> for CliError {
         let (exit, hint) = match &error {
             RunError::Thread(cause) => (USER, cause.hint()),
             RunError::Provider(cause) => (USER, cause.hint().map(str::to_owned)),
+            RunError::Settings(cause) => (USER, cause.hint().map(str::to_owned)),
             RunError::Servers(cause) => (USER, cause.hint().map(str::to_owned)),
             RunError::Unconfined(_) => {
                 (UNCONFINED, Some("nothing is lost; --fresh starts the run over as a new attempt".to_owned()))

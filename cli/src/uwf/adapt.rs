@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use uwf_store::Hash;
 
 pub(super) use self::confined::{COMMAND as CONFINED, serve as serve_confined};
-use self::confined::{Walls, check_narrowed, walls};
+use self::confined::{Walls, check_narrowed, walls, watching_git};
 
 use super::args::{Adapt, AskMode};
 use crate::builtin::{EventLog, Host, Observers, is_step_of, resumed};
@@ -58,7 +58,10 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
         },
     };
     let line = match args.mode {
-        Some(_) => answer(session, args, &agent)?,
+        Some(_) => {
+            let here = session.directory(None)?;
+            watching_git((&walls, &here), session, |session| answer(session, args, &agent))?
+        }
         None => play(session, args, (&agent, &walls, &shared))?.to_line(),
     };
     session.ui.print(&line)?;
@@ -171,7 +174,9 @@ fn play(
         return Ok(reply);
     }
     let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
-    visit(session, args, (&host, (agent, walls, shared)), (request, &workspace, &wanted, earlier))
+    watching_git((walls, &workspace), session, |session| {
+        visit(session, args, (&host, (agent, walls, shared)), (request, &workspace, &wanted, earlier))
+    })
 }
 
 /// Who plays, behind which walls, and what of the settings holds for it.

@@ -277,9 +277,9 @@ pub(super) enum Noun {
                       editor. Its tools are uwf_workflows, uwf_start, uwf_status, uwf_answer, uwf_result and uwf_stop: a client begins a \
                       registered workflow on a task, waits for its result, with progress, and answers what it asks.\n\n\
                       What it begins is a run in the background as `uwf run --background` begins it, and goes on when the client ends. \
-                      Threads work in the current directory, or in those of --root, and below; threads of other directories do not exist \
-                      for a client.\n\n\
-                      Exit status: 0 the client has gone, 1 nobody speaks the protocol, or something that was typed is wrong.",
+                      Threads work in the current directory, or in those of --root, and below; threads of other directories, and of \
+                      workflows that are not offered, do not exist for a client.\n\n\
+                      Exit status: 0 the client has gone, 1 there is no client on stdin, or something that was typed is wrong.",
         after_long_help = "Examples:\n  uwf mcp\n  uwf mcp --root ~/src --workflow solve-issue -- --max-cost 2\n  \
                            claude mcp add uwf -- uwf mcp --root ~/src"
     )]

@@ -26,8 +26,10 @@ pub(super) fn mcp(session: &mut Session<'_>, args: &Mcp) -> Result<u8, CliError>
     // Whoever waits for a run just now is not waited for: the run goes on.
     runtime.shutdown_background();
     served.map_err(|error| {
-        CliError::user(format!("nobody speaks the Model Context Protocol on stdin: {error}"))
-            .with_hint("a client starts this command; try `npx @modelcontextprotocol/inspector uwf mcp`")
+        CliError::user(format!("no MCP client on stdin: {error}")).with_hint(
+            "Claude Code, codex or an editor starts this command: `claude mcp add uwf -- uwf mcp`; to try it by hand, `npx \
+             @modelcontextprotocol/inspector uwf mcp`",
+        )
     })?;
     Ok(OK)
 }

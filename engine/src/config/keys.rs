@@ -166,6 +166,36 @@ fn masked_arguments(items: &[Value]) -> Value {
     items.iter().enumerate().map(shown).collect()
 }
 
+/// What is secret among the words of a command line, by their names: of what [`masked`] hides, what nobody may be shown
+/// anywhere else either.
+pub fn secret_arguments(words: &[String]) -> Vec<&str> {
+    let option = |at: usize| {
+        let word = words.get(at.checked_sub(1)?)?;
+        (word.starts_with('-') && !word.contains('=')).then_some(word.as_str())
+    };
+    let secrets = words.iter().enumerate();
+    secrets.filter_map(|(at, word)| secret_part(option(at).unwrap_or_default(), word)).collect()
+}
+
+fn secret_part<'w>(option: &str, word: &'w str) -> Option<&'w str> {
+    if !word.starts_with("--") && is_secret(option, word) {
+        return Some(word);
+    }
+    let Some((_, place)) = word.split_once("://") else { return secret_of_pair(word) };
+    let end = place.find(['/', '?', '#']).unwrap_or(place.len());
+    if let Some((user, _)) = place[..end].rsplit_once('@') {
+        return Some(user.split_once(':').map_or(user, |(_, password)| password));
+    }
+    let query = place.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    query.split('&').find_map(secret_of_pair)
+}
+
+fn secret_of_pair(text: &str) -> Option<&str> {
+    let at = text.find(['=', ':'])?;
+    let (name, value) = (&text[..at], &text[at + 1..]);
+    if is_secret(name, value) { Some(value.trim()) } else { secret_of_pair(value) }
+}
+
 /// `NAME=value`, or `Name: value`, also as the value of an option.
 fn masked_pair(text: &str) -> String {
     let Some(at) = text.find(['=', ':']) else { return text.to_owned() };

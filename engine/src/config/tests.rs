@@ -312,3 +312,13 @@ fn keys_and_values_without_end_are_refused() {
     set(home.path(), &vec!["a"; 32].join("."), &deepest).unwrap();
     set(home.path(), "theirs.a", "2").unwrap();
 }
+
+#[test]
+fn what_is_secret_among_arguments_is_told_by_its_name() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let of = |line: &str| secret_arguments(&words(line)).join(" ");
+    assert_eq!(of("-y server --port 80 --api-key hush --verbose"), "hush");
+    assert_eq!(of("--token=hush --header Authorization:Bearer --name=x"), "hush Bearer");
+    assert_eq!(of("https://me:hush@host/a https://host/?a=1&access_token=hush&b=2#c"), "hush hush");
+    assert_eq!(of("--max-tokens 100 https://host/?page=2 /some/key-board --secret --other"), "");
+}

@@ -79,6 +79,13 @@ impl Programs {
     }
 }
 
+/// The directories of `path` that count: the absolute ones that do not lie in one of the directories `within`, by whatever way.
+pub fn outside(path: &OsStr, within: &[&Path]) -> OsString {
+    let within: Vec<PathBuf> = within.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
+    let counts = |dir: &PathBuf| dir.is_absolute() && !leads_through(dir, &within);
+    std::env::join_paths(std::env::split_paths(path).filter(counts)).unwrap_or_default()
+}
+
 /// Those whose names are text: commands are.
 fn candidates(program: &str, path: &OsStr) -> Vec<String> {
     let dirs = std::env::split_paths(path).filter(|dir| dir.is_absolute());
@@ -161,6 +168,16 @@ mod tests {
         let error = found(std::slice::from_ref(&venv), &work).unwrap_err();
         assert!(matches!(&error, SpawnError::Inside { file, .. } if *file == venv.join("agent")), "{error}");
         assert!(matches!(found(&[".".into()], &work), Err(SpawnError::Start { .. })));
+    }
+
+    #[test]
+    fn of_a_path_the_directories_outside_are_left() {
+        let (_dir, root) = place(&["thread/bin", "bin"]);
+        symlink("thread/bin", root.join("linked")).unwrap();
+        let dirs = ["bin".into(), "".into(), root.join("thread/bin"), root.join("linked"), root.join("bin")];
+        let path = std::env::join_paths(&dirs).unwrap();
+        assert_eq!(outside(&path, &[&root.join("thread")]), root.join("bin").into_os_string());
+        assert_eq!(std::env::split_paths(&outside(&path, &[])).count(), 3);
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub struct ThreadOptions {
     /// The tools that are offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// The MCP servers that every role has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp_servers: Option<Vec<String>>,
     /// Whether the workspace is not captured.
     #[serde(skip_serializing_if = "is_false")]
     pub no_snapshots: bool,
@@ -108,6 +111,7 @@ impl ThreadOptions {
             reasoning_effort: self.reasoning_effort.or(kept.reasoning_effort),
             temperature: self.temperature.or(kept.temperature),
             tools: self.tools.or(kept.tools),
+            mcp_servers: self.mcp_servers.or(kept.mcp_servers),
             no_snapshots: self.no_snapshots || kept.no_snapshots,
             max_rounds: self.max_rounds.or(kept.max_rounds),
         }
@@ -116,7 +120,7 @@ impl ThreadOptions {
     /// Whether both name the same program and endpoint, and have the same sandbox.
     fn trusts_like(&self, other: &ThreadOptions) -> bool {
         let trusted = |of: &ThreadOptions| {
-            let reached = (of.allow_network, of.fetch_hosts.clone());
+            let reached = (of.allow_network, of.fetch_hosts.clone(), of.mcp_servers.clone());
             (of.agent.clone(), of.base_url.clone(), of.mock.clone(), of.sandbox.clone(), reached)
         };
         trusted(self) == trusted(other)
@@ -152,6 +156,7 @@ impl ThreadOptions {
             ("allowNetwork", self.allow_network),
             ("fetchHosts", self.fetch_hosts.is_some()),
             ("tools", self.tools.is_some()),
+            ("mcpServers", self.mcp_servers.is_some()),
             ("noSnapshots", self.no_snapshots),
             ("maxRounds", no_rounds),
         ];
@@ -186,6 +191,7 @@ impl ThreadOptions {
             option("--fetch-host", Some(host.clone()));
         }
         option("--tools", self.tools.as_ref().map(|tools| tools.join(",")));
+        option("--mcp", self.mcp_servers.as_ref().map(|servers| servers.join(",")));
         let flags = [("--allow-network", self.allow_network), ("--no-snapshots", self.no_snapshots)];
         args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned()));
         args
@@ -217,6 +223,7 @@ impl ThreadOptions {
             ("--reasoning-effort", self.reasoning_effort.is_some()),
             ("--temperature", self.temperature.is_some()),
             ("--tools", self.tools.is_some()),
+            ("--mcp", self.mcp_servers.is_some()),
             ("--no-snapshots", self.no_snapshots),
         ];
         all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()

@@ -31,8 +31,9 @@ pub(super) fn differing(before: &Evaluation, after: &Evaluation) -> Vec<Differs>
     found
 }
 
-fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 8] {
-    let EvalConfig { agent, model, engine_version, sandbox, seed, count, mock, offline } = config;
+fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 10] {
+    let EvalConfig { agent, model, engine_version, sandbox, seed, count, mock, offline, judge_mock, options } =
+        config;
     [
         ("agent", Some(agent.clone())),
         ("model", model.clone()),
@@ -42,6 +43,8 @@ fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 8] {
         ("cases a task", Some(count.to_string())),
         ("mock script", mock.clone()),
         ("offline", Some(offline.to_string())),
+        ("endpoint", options.base_url.clone()),
+        ("judges' script", judge_mock.clone()),
     ]
 }
 

@@ -21,7 +21,7 @@ fn answered(tool: &str, arguments: &str, more: &str) -> Option<(String, Site)> {
 }
 
 /// The most memory that a process below this one had, in MB.
-fn most_memory(mut command: std::process::Command) -> (Said, u64) {
+pub(super) fn most_memory(mut command: std::process::Command) -> (Said, u64) {
     let mut child =
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());

@@ -137,6 +137,43 @@ fn a_client_answers_what_a_thread_asks() {
 }
 
 #[test]
+fn a_client_hears_of_threads_of_the_workflows_that_it_is_offered_alone() {
+    if !is_here(true) {
+        return;
+    }
+    let (site, _) = solving();
+    let asks = site.write("asks.yaml", ASKS);
+    site.uwf(&["workflow", "add", &asks]).ok();
+    let mock = site.write("m.yaml", ASKED);
+    let unregistered = site.write("mine.yaml", &ASKS.replace("description: Asks", "description: Mine"));
+    let threads = [example("solve-issue/workflow.yaml"), unregistered, asks].map(|workflow| {
+        let thread = site.start(&workflow, "t");
+        site.uwf(&["thread", "exec", &thread, "--mock", &mock]);
+        thread
+    });
+    // What a name meant when a thread began counts, too.
+    site.uwf(&["workflow", "add", &site.write("asks.yaml", &ASKS.replace("goal: g", "goal: other"))]).ok();
+    let calls: Vec<Value> = threads
+        .iter()
+        .flat_map(|thread| {
+            let of_thread = json!({"thread": thread});
+            let answer = json!({"thread": thread, "text": "- as it is"});
+            let names = ["uwf_status", "uwf_result", "uwf_stop"].map(|name| call(name, of_thread.clone()));
+            names.into_iter().chain([call("uwf_answer", answer)])
+        })
+        .collect();
+    let said = client(&site, &["--workflow", "asks", "--", "--mock", &mock], &calls);
+    for (answer, thread) in said[1..9].iter().zip([0, 0, 0, 0, 1, 1, 1, 1].map(|at| &threads[at])) {
+        assert_eq!(answer["content"][0]["text"], format!("there is no thread {thread} here"), "{answer}");
+    }
+    assert_eq!(said[9]["structuredContent"]["question"], "Which colour?", "{}", said[9]);
+    assert_eq!(said[12]["isError"], false, "{}", said[12]);
+    // Without a list, those of all that are registered.
+    let of_all = client(&site, &[], &[calls[0].clone(), calls[4].clone()]);
+    assert_eq!((&of_all[1]["isError"], &of_all[2]["isError"]), (&json!(false), &json!(true)), "{of_all:?}");
+}
+
+#[test]
 fn a_client_gets_no_further_than_it_may() {
     if !is_here(true) {
         return;
@@ -197,5 +234,5 @@ fn what_was_typed_wrong_is_told_before_anybody_asks() {
         .fails(1, &["there is no registered workflow none", "uwf workflow add"]);
     site.uwf(&["mcp", "--", "--max-cots", "2"])
         .fails(1, &["`uwf run` does not take these options", "--max-cots"]);
-    site.uwf(&["mcp"]).fails(1, &["nobody speaks the Model Context Protocol on stdin"]);
+    site.uwf(&["mcp"]).fails(1, &["no MCP client on stdin: ", "claude mcp add uwf -- uwf mcp"]);
 }

@@ -6,8 +6,8 @@ use std::io;
 const MAX_LINES: usize = 20;
 
 /// What was undone, and what stands.
-#[derive(Debug, Default)]
-pub(crate) struct GitReport {
+#[derive(Clone, Debug, Default)]
+pub struct GitReport {
     undone: Vec<String>,
     standing: Vec<String>,
 }
@@ -41,14 +41,28 @@ impl GitReport {
     }
 
     /// What stands; few of many.
-    pub(crate) fn standing(&self) -> Vec<String> {
+    pub fn standing(&self) -> Vec<String> {
         few(self.standing.clone())
     }
 
     /// Everything, first what stands; few of many.
-    pub(crate) fn lines(self) -> Vec<String> {
+    pub fn lines(self) -> Vec<String> {
         few(self.standing.into_iter().chain(self.undone).collect())
     }
+}
+
+/// The note for a model that a change of git's hooks or configuration does not stand, why, and what to do instead; `who` made
+/// it. Empty where nothing was undone.
+pub(crate) fn told(who: &str, undone: &[String]) -> String {
+    if undone.is_empty() {
+        return String::new();
+    }
+    format!(
+        "[git: {}. {who} may not change which programs git runs, in any way: say in your answer what a person should \
+         set, or that it is needed: people allow it by `sandbox: {{ gitPrograms: true }}` in agents/builtin.yaml. Other \
+         configuration stands]\n",
+        undone.join("; ")
+    )
 }
 
 fn few(mut lines: Vec<String>) -> Vec<String> {

@@ -69,7 +69,7 @@ use self::namespace::Namespaces;
 pub use self::policy::{Level, Policy, ProcessLimits};
 pub use self::promises::{Mechanism, Promise, PromiseStatus};
 pub use self::report::{Enforced, Network, Processes, SandboxError};
-pub use self::run::RunError;
+pub use self::run::{FinishedProgram, RunError};
 pub(crate) use self::shared_memory::SharedMemory;
 pub(crate) use self::start::{RunningCommand, StartError};
 use self::start::{SetupResult, probe, probe_in_thread, start_among, start_bare, start_in};

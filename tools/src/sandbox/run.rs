@@ -10,6 +10,7 @@ use rustix::process::{PidfdFlags, Signal, WaitOptions};
 
 use super::{Sandbox, SandboxError, StartError};
 use crate::cancel::Cancel;
+use crate::git_guard::GitGuard;
 use crate::wait;
 
 /// A signal may arrive just before we sleep: how long it can go unnoticed.
@@ -29,10 +30,21 @@ pub enum RunError {
     Io(#[from] io::Error),
 }
 
+/// A program that has run to its end.
+#[derive(Clone, Debug, Default)]
+pub struct FinishedProgram {
+    /// Its exit code, as a shell tells it.
+    pub code: i32,
+    /// What it changed of git's hooks and configuration: as [`crate::Closed::undone`].
+    pub undone: Vec<String>,
+    /// As [`crate::Closed::standing`].
+    pub standing: Vec<String>,
+}
+
 impl Sandbox {
     /// Runs `program` with these arguments in the workspace, to its end; what it starts and leaves ends with it. Its standard input is
-    /// the file `input`, which it must be able to read; a sandbox has no other. `stop` tells the signal that is to be passed on. Gives
-    /// the exit code, as a shell tells it.
+    /// the file `input`, which it must be able to read; a sandbox has no other. `stop` tells the signal that is to be passed on. What
+    /// it does to git is taken back as what commands do.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -42,7 +54,7 @@ impl Sandbox {
         input: &Path,
         env: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
         stop: &dyn Fn() -> Option<i32>,
-    ) -> Result<i32, RunError> {
+    ) -> Result<FinishedProgram, RunError> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", "input=$1; shift; exec \"$@\" < \"$input\"", "sh"])
@@ -51,6 +63,19 @@ impl Sandbox {
             .args(args);
         command.env_clear().envs(env).env("TMPDIR", self.policy.temporary());
         command.current_dir(&self.policy.workspace);
+        let root = self.policy.workspace.canonicalize()?;
+        let git = GitGuard::new(&root, self.policy.git_programs, self.git_copies());
+        let cancel = Cancel::default();
+        git.begin(&cancel);
+        let code = self.run_to_end(command, stop)?;
+        if stop().is_some() {
+            cancel.cancel();
+        }
+        let report = git.end(&cancel);
+        Ok(FinishedProgram { code, standing: report.standing(), undone: report.lines() })
+    }
+
+    fn run_to_end(&self, command: Command, stop: &dyn Fn() -> Option<i32>) -> Result<i32, RunError> {
         let running = self.start(command, &Cancel::default()).map_err(|error| match error {
             StartError::Refused(refusal) => RunError::Io(io::Error::other(refusal.to_string())),
             StartError::Ended => RunError::Io(io::Error::other("its namespaces have ended")),

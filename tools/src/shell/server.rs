@@ -38,6 +38,11 @@ pub struct ServerCommand {
 pub struct NotStarted(String);
 
 impl NotStarted {
+    /// The run is to end.
+    pub(crate) fn cancelled() -> NotStarted {
+        NotStarted("the run is to end".to_owned())
+    }
+
     /// In the words of a server; those of the shell are about commands.
     pub(crate) fn of(server: &ServerCommand, error: ShellError) -> NotStarted {
         NotStarted(match error {

@@ -184,6 +184,11 @@ impl Reply {
         self.session_line.is_some() || any(&self.events)
     }
 
+    /// Whether anything in it tells what it cost.
+    pub(super) fn tells_cost(&self) -> bool {
+        self.events.iter().filter_map(|rule| rule.usage.as_ref()).any(|usage| !usage.cost.is_empty())
+    }
+
     /// Whether what it cost is told as a sum, and so not of each turn.
     pub(super) fn sums_cost(&self) -> bool {
         let usages = self.events.iter().filter_map(|rule| rule.usage.as_ref());

@@ -141,11 +141,13 @@ impl Visit<'_> {
     ) -> Result<Outcome, Stopped> {
         let definition = self.place.agent.definition;
         let answer = heard.answer(definition.reply.format);
-        let HeardCall { turns, text } = heard;
+        let HeardCall { turns, text, .. } = heard;
         let code = finished.status.code();
         let exited = code.is_some_and(|code| definition.exit.done.contains(&code));
         let has_said = turns.is_done || !definition.reply.tells_end();
-        self.unpriced |= definition.reply.sums_cost() && !turns.tells_cost;
+        if definition.reply.sums_cost() && !turns.tells_cost {
+            self.unpriced("the agent has not told what a call costs")?;
+        }
         if let Some(refusal) = turns.refusal() {
             let error = format!("the agent `{}` failed: {refusal}", definition.name);
             return Ok(Outcome::Failed(Failure { phase: FailedAt::Agent, error }));
@@ -175,6 +177,19 @@ impl Visit<'_> {
             self.sync()?;
         }
         Ok(Outcome::Text(answer))
+    }
+
+    /// What became of git, behind all that was said in the call: for the record, and for the agent if it is called again.
+    pub(super) fn tell_of_git(&mut self, git: &[String]) -> Result<(), Stopped> {
+        if git.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "at the end of the call, git: {}. Nobody but people may change which programs git runs: say in your answer what \
+             they should set, or that it is needed",
+            git.join("; ")
+        );
+        self.say(MessageKind::Closing, text)
     }
 
     /// What the agent says of its failure.

@@ -12,9 +12,9 @@ use uwf_tools::sandbox::Network;
 use super::VisitContext;
 use crate::conversation::Conversation;
 use crate::external::process::ExternalAgent;
-use crate::journal::{self, Entry, FindError, Journal, Surroundings, ToolFacts};
+use crate::journal::{self, Concern, Entry, FindError, Journal, Surroundings, ToolFacts};
 use crate::project::ProjectWords;
-use crate::provider::message::Message;
+use crate::provider::message::{Message, MessageKind};
 use crate::resume::{ResumedRun, claim};
 use crate::role_run::{RunError, journals_dir};
 use crate::run_state::RunState;
@@ -110,6 +110,24 @@ pub(super) fn resumed(
     Ok((journal, state))
 }
 
+/// Whether the last call of the agent was cut off, and nothing says so yet: its process was killed with ours. Where an agent
+/// tells the `sum` of what it cost, it does so at the end of a call.
+pub(super) fn cut_off(entries: &[Entry], sums: bool) -> bool {
+    let after: Vec<&Entry> =
+        entries.iter().rev().take_while(|entry| !matches!(entry, Entry::Asked { .. })).collect();
+    let is_told = |entry: &&Entry| match entry {
+        // What became of git is told of a call that was cut off, too.
+        Entry::Said { message, .. } => message.kind != MessageKind::Closing,
+        Entry::Ended { .. } => true,
+        Entry::Warned { about, .. } => *about == Concern::Unpriced,
+        Entry::Answered { usage, .. } => {
+            sums && usage.and_then(|usage| usage.cost_usd).is_some_and(|usd| usd > 0.0)
+        }
+        _ => false,
+    };
+    after.len() < entries.len() && !after.iter().any(is_told)
+}
+
 fn surroundings(place: &VisitContext<'_>) -> Surroundings {
     let env = place.agent.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     Surroundings::of(&env.collect::<Vec<_>>(), false)
@@ -134,4 +152,35 @@ fn sandbox(place: &VisitContext<'_>) -> Value {
     let mut sandbox = asked.unwrap_or_else(|| json!({"level": place.sandbox.level}));
     sandbox["network"] = json!(network);
     sandbox
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::message::{Speaker, TokenUsage};
+
+    #[test]
+    fn a_call_that_nobody_has_heard_the_end_of_was_cut_off() {
+        let of = |kind| Message::text(Speaker::Assistant, kind, String::new());
+        let message = || of(MessageKind::Turn);
+        let asked = || Entry::Asked { at: 0 };
+        let answered = |usd: f64| Entry::Answered {
+            message: message(),
+            at: 0,
+            duration_ms: 0,
+            usage: Some(TokenUsage { cost_usd: Some(usd), ..TokenUsage::default() }),
+            finish_reason: None,
+            raw: Value::Null,
+        };
+        let said = || Entry::Said { message: message(), near: None, at: 0 };
+        let warned = || Entry::Warned { about: Concern::Unpriced, message: String::new(), at: 0 };
+        assert!(!cut_off(&[said()], true), "there was none");
+        assert!(cut_off(&[said(), asked()], true) && cut_off(&[asked(), answered(0.0)], true));
+        assert!(!cut_off(&[asked(), answered(0.1)], true), "the sum was told");
+        assert!(cut_off(&[asked(), answered(0.1)], false), "the next turn's was not");
+        assert!(!cut_off(&[asked(), answered(0.0), said()], true), "a correction comes when it has ended");
+        let closing = Entry::Said { message: of(MessageKind::Closing), near: None, at: 0 };
+        assert!(cut_off(&[asked(), closing], true));
+        assert!(!cut_off(&[asked(), warned()], true) && cut_off(&[asked(), warned(), asked()], true));
+    }
 }

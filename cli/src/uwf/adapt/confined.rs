@@ -11,10 +11,11 @@ use std::path::Path;
 use super::super::args::Adapt;
 use crate::shell::{CliError, ProcessContext, Session, USAGE, USER};
 use uwf_agent::confinement::Confinement;
-use uwf_agent::external::{Confined, ConfinedBy, Definition, make_own_directories};
+use uwf_agent::external::{Confined, ConfinedBy, Definition, OF_GIT, make_own_directories};
 use uwf_agent::settings::SharedSettings;
 use uwf_engine::home::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, SandboxError};
+use uwf_tools::{Cancel, GitGuard};
 
 /// The word by which this program is started so; not for people.
 pub(in crate::uwf) const COMMAND: &str = "run-confined";
@@ -32,6 +33,28 @@ pub(super) struct Walls {
 /// What people can do where the sandbox is not there.
 const HINT: &str = "`uwf-builtin doctor` shows what the kernel can enforce; --sandbox best-effort takes what there is, --sandbox off \
                     lets the agent do whatever you may";
+
+/// Does something with a confined agent, and looks at git before and after: the process that confines a call looks, too, but
+/// may be ended before it is done. What there is to tell comes with it.
+pub(super) fn watching_git<T>(
+    (walls, workspace): (&Walls, &Path),
+    session: &mut Session<'_>,
+    work: impl FnOnce(&mut Session<'_>) -> T,
+) -> T {
+    let root = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let is_allowed = walls.confined_by.as_ref().is_none_or(|confined_by| confined_by.asked.git_programs);
+    let git = GitGuard::new(&root, is_allowed, &[]);
+    git.begin(&Cancel::default());
+    let done = work(session);
+    let cancel = Cancel::default();
+    if session.stop.signal().is_some() {
+        cancel.cancel();
+    }
+    for line in git.end(&cancel).lines() {
+        session.ui.warn(&format!("git: {line}"));
+    }
+    done
+}
 
 /// Finds out what can be enforced.
 pub(super) fn walls(
@@ -104,7 +127,13 @@ pub(in crate::uwf) fn serve(process: ProcessContext<'_>) -> u8 {
         ran.map_err(|error| error.to_string())
     });
     match ran {
-        Ok(code) => u8::try_from(code).unwrap_or(USER),
+        Ok(ran) => {
+            for line in &ran.undone {
+                writeln!(process.err, "{OF_GIT}{line}").ok();
+            }
+            // Whoever goes on must not find out by using git.
+            if ran.standing.is_empty() { u8::try_from(ran.code).unwrap_or(USER) } else { USER }
+        }
         Err(error) => {
             writeln!(process.err, "{error}").ok();
             USER

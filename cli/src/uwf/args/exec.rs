@@ -161,9 +161,12 @@ pub(in crate::uwf) struct AgentFlags {
     /// uwf-builtin: the sampling temperature
     #[arg(long, value_name = "0..2", value_parser = temperature)]
     pub(in crate::uwf) temperature: Option<f64>,
-    /// uwf-builtin: offer these tools alone
+    /// uwf-builtin: offer these tools alone; those of MCP servers are called files__search, all of one files__*
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(in crate::uwf) tools: Option<Vec<String>>,
+    /// uwf-builtin: offer the tools of these servers of `mcpServers` in agents/builtin.yaml, too, whatever the role
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(in crate::uwf) mcp: Vec<String>,
     /// uwf-builtin: do not capture the workspace before and after each step
     #[arg(long)]
     pub(in crate::uwf) no_snapshots: bool,

@@ -256,6 +256,7 @@ fn typed(session: &Session<'_>, flags: &AgentFlags) -> Result<ThreadOptions, Cli
         reasoning_effort: flags.reasoning_effort.clone(),
         temperature: flags.temperature,
         tools: flags.tools.clone(),
+        mcp_servers: Some(flags.mcp.clone()).filter(|servers| !servers.is_empty()),
         no_snapshots: flags.no_snapshots,
         max_rounds: None,
     })

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use uwf_store::Store;
+use uwf_store::{Hash, Store};
 
 use super::tools::{Call, Offered, Start, registered};
 use uwf_engine::home::Env;
 use uwf_engine::thread::ThreadId;
+use uwf_engine::workflow;
 
 /// How runs are begun, and where they may work.
 pub(super) struct Runs {
@@ -110,14 +111,24 @@ impl Runs {
         self.roots.iter().any(|root| dir.starts_with(root))
     }
 
-    /// The thread of this id, where it works in a directory that is allowed.
+    /// Whether a client may know of threads of this workflow: it is, or was, what the name of one that is offered means.
+    fn offers(&self, workflow: &Value) -> bool {
+        let hash = workflow.as_str().and_then(|hash| hash.parse::<Hash>().ok());
+        let is_of = |of: &Offered| {
+            let meant = workflow::history(&self.store, &of.name).unwrap_or_default();
+            meant.iter().any(|entry| Some(entry.hash) == hash)
+        };
+        self.workflows().is_ok_and(|workflows| workflows.iter().any(is_of))
+    }
+
+    /// The thread of this id, where it works in a directory that is allowed, and by a workflow that is offered.
     fn own(&self, thread: &str) -> Result<ThreadId, String> {
         let none = || format!("there is no thread {thread} here");
         let id: ThreadId = thread.parse().map_err(|_| none())?;
         let shown = self.uwf(&["thread", "show", id.as_str()], "").map_err(|_| none())?;
         let directory = shown["directory"].as_str().map(PathBuf::from).ok_or_else(none)?;
         let real = directory.canonicalize().unwrap_or(directory);
-        if self.allowed(&real) { Ok(id) } else { Err(none()) }
+        if self.allowed(&real) && self.offers(&shown["workflow"]) { Ok(id) } else { Err(none()) }
     }
 
     /// What runs of a thread, line by line, until nothing does.

@@ -16,6 +16,7 @@ fn chosen() -> ThreadOptions {
         reasoning_effort: Some("low".to_owned()),
         temperature: Some(1.0),
         tools: Some(vec!["grep".to_owned(), "read_file".to_owned()]),
+        mcp_servers: Some(vec!["files".to_owned(), "docs".to_owned()]),
         no_snapshots: true,
         max_rounds: Some(3),
     }
@@ -102,6 +103,7 @@ fn what_comes_from_elsewhere_names_no_program_and_weakens_nothing() {
         "allowNetwork",
         "fetchHosts",
         "tools",
+        "mcpServers",
         "noSnapshots",
     ];
     assert_eq!(left, not_taken);
@@ -118,10 +120,10 @@ fn what_comes_from_elsewhere_names_no_program_and_weakens_nothing() {
 fn the_builtin_agent_is_told_by_arguments_and_others_by_the_environment() {
     let args = chosen().to_builtin_args().join(" ");
     let expected = "--model m --base-url http://127.0.0.1:1/v1 --mock /m.yaml --mock-seed 4 --max-cost 0.5 --max-turns 7 \
-                    --reasoning-effort low --temperature 1 --fetch-host docs.rs --fetch-host *.example --tools grep,read_file --allow-network --no-snapshots";
+                    --reasoning-effort low --temperature 1 --fetch-host docs.rs --fetch-host *.example --tools grep,read_file --mcp files,docs --allow-network --no-snapshots";
     assert_eq!(args, expected);
     let chosen = chosen();
     let told = [("UWF_MODEL", "m"), ("UWF_BASE_URL", "http://127.0.0.1:1/v1"), (SANDBOX, "off")];
     assert_eq!(chosen.to_env(), told);
-    assert_eq!(chosen.of_builtin_alone().len(), 10);
+    assert_eq!(chosen.of_builtin_alone().len(), 11);
 }

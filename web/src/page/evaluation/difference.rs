@@ -4,14 +4,14 @@ use maud::{Markup, html};
 use uwf_eval::numbers::{Paired, Verdict};
 use uwf_eval::report::{Difference, Differs, JudgeDifference, Report, Side, TaskDifference, words};
 
-use super::Details;
+use super::Cases;
 use super::matrix::matrix;
 use super::report::{cases, costs};
 use super::table::table;
 use crate::chart::{self, Axis, Mark, Row};
 use crate::text::visible;
 
-pub(super) fn difference(found: &Difference, [before, after]: [&Report; 2], details: Details<'_>) -> Markup {
+pub(super) fn difference(found: &Difference, [before, after]: [&Report; 2], shown: &Cases<'_>) -> Markup {
     let class = match found.verdict {
         Verdict::Better => "verdict good",
         Verdict::Worse => "verdict bad",
@@ -33,7 +33,7 @@ pub(super) fn difference(found: &Difference, [before, after]: [&Report; 2], deta
         h2 { "Cases" }
         (matrix(&[before, after], after))
         h2 { "The cases of " (visible(&after.name)) }
-        (cases(after, details))
+        (cases(after, shown))
     }
 }
 
