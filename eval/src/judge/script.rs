@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use uwf_agent::external::Confined;
 use uwf_engine::Env;
 use uwf_engine::builtin::META_SCHEMA;
 use uwf_engine::spawn::protocol::AgentCommand;
@@ -174,7 +175,8 @@ fn confined(bench: &Bench<'_>, (program, args): (&str, &[String]), beside: &Path
         return AgentCommand::new(program, args.to_vec());
     }
     let readable: Vec<PathBuf> = vec![bench.subject.task.to_owned(), beside.to_owned()];
-    let asked = json!({"level": judging.sandbox, "network": false, "writable": [], "readable": readable});
+    let level = serde_json::from_value(json!(judging.sandbox)).unwrap_or_default();
+    let asked = json!(Confined::reading(level, readable));
     let words = [CONFINED.to_owned(), asked.to_string()].into_iter().chain(words);
     AgentCommand::new(judging.program, words.collect())
 }
