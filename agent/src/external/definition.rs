@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -69,7 +69,7 @@ impl DefinitionError {
                 Some(format!("agents defined: {}; `uwf agents` tells of each", known.join(", ")))
             }
             DefinitionError::Invalid { .. } => {
-                Some("`uwf agents codex --definition` prints one that is valid".to_owned())
+                Some("`uwf agents command --definition` prints one that is valid".to_owned())
             }
             DefinitionError::Io { .. } => None,
         }
@@ -87,6 +87,7 @@ pub struct Definition {
     #[serde(skip)]
     pub file: Option<PathBuf>,
     /// One sentence for people.
+    #[serde(default)]
     pub description: String,
     /// The program, looked up in `PATH`; empty where the first argument that is passed on is the program.
     #[serde(default)]
@@ -106,6 +107,7 @@ pub struct Definition {
     /// How it is given what it is told.
     pub prompt: PromptBy,
     /// Its arguments.
+    #[serde(default)]
     pub args: Calls,
     /// How its reply is read.
     pub reply: Reply,
@@ -127,6 +129,19 @@ pub struct Definition {
     /// Whether it is confined, and what it must reach then.
     #[serde(default)]
     pub sandbox: SandboxNeeds,
+}
+
+/// The path without `.` and `..`, by its names alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            name => plain.push(name),
+        }
+    }
+    plain
 }
 
 fn usual_timeout() -> u64 {
@@ -354,6 +369,12 @@ impl Definition {
         if self.program.is_empty() && self.name != defined::COMMAND {
             return Err("`program` is missing".to_owned());
         }
+        if self.program.starts_with('~') {
+            return Err(
+                "program: `~` is not expanded here: write the whole path, or one that counts from the file"
+                    .to_owned(),
+            );
+        }
         if self.exit.done.is_empty() {
             return Err("exit.done is empty: no call would ever be done".to_owned());
         }
@@ -363,10 +384,11 @@ impl Definition {
         }
     }
 
-    /// Its program; one that is given by a relative path counts from where its definition is.
+    /// Its program; one that is given by a relative path counts from where its definition is, and has no `..` left: a sandbox
+    /// shows the file and not the directories on a way around.
     pub fn program_of(&self, home: &Path) -> String {
         match self.program.contains('/') {
-            true => defined::directory(home).join(&self.program).to_string_lossy().into_owned(),
+            true => plain(&defined::directory(home).join(&self.program)).to_string_lossy().into_owned(),
             false => self.program.clone(),
         }
     }
