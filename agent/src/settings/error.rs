@@ -1,5 +1,7 @@
 //! What can be wrong with the settings of a run, for people.
 
+use std::path::Path;
+
 use thiserror::Error;
 use uwf_engine::config::ConfigError;
 
@@ -111,6 +113,11 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
+    /// A file that says something which cannot be meant.
+    pub(super) fn in_file(path: &Path, message: String) -> SettingsError {
+        SettingsError::Invalid { path: path.display().to_string(), line: None, message }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
