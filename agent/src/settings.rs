@@ -205,8 +205,7 @@ impl Settings {
         let roles = PermissionsByRole::read(std::mem::take(&mut file.roles))?;
         let (limits, mut bounds) = limits(&flags, &file.budget);
         let mut set_prices = std::mem::take(&mut file.prices);
-        let invalid =
-            |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
+        let invalid = |message| SettingsError::in_file(&path, message);
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
         let fetch = std::mem::take(&mut file.fetch).policy(&flags, env, &mut bounds)?;
         bounds.extend(project_rows(&file));
@@ -279,7 +278,8 @@ impl Settings {
         sampling.temperature = sampling.temperature.or(permissions.temperature);
         sampling.reasoning_effort =
             sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
-        settings.fetch = fetch::of_role(settings.fetch.take(), &permissions);
+        settings.fetch =
+            fetch::of_role(settings.fetch.take(), &permissions, self.loaded_from.flags.tools.as_deref())?;
         let has_network = permissions.network != Some(false);
         settings.sandbox.network &= has_network;
         // Whoever sums a thread up has what the file says of it, and nothing that was typed for the others.

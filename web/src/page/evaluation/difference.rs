@@ -77,11 +77,7 @@ fn sides(found: &Difference) -> Markup {
 fn settings(found: &Difference) -> Markup {
     let row = |differs: &Differs| {
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
-        let what = differs
-            .task
-            .as_ref()
-            .map_or_else(|| differs.what.to_owned(), |task| format!("{} of {task}", differs.what));
-        vec![what, value(&differs.before), value(&differs.after)]
+        vec![differs.name(), value(&differs.before), value(&differs.after)]
     };
     let rows: Vec<_> = found.differs.iter().map(row).collect();
     html! {
