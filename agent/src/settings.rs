@@ -278,7 +278,8 @@ impl Settings {
         sampling.temperature = sampling.temperature.or(permissions.temperature);
         sampling.reasoning_effort =
             sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
-        settings.fetch = fetch::of_role(settings.fetch.take(), &permissions);
+        settings.fetch =
+            fetch::of_role(settings.fetch.take(), &permissions, self.loaded_from.flags.tools.as_deref())?;
         let has_network = permissions.network != Some(false);
         settings.sandbox.network &= has_network;
         // Whoever sums a thread up has what the file says of it, and nothing that was typed for the others.

@@ -22,7 +22,8 @@ const TASKS: [(&str, &str, &str); 6] = [
 /// Of a change that comes back: how likely it is right in the end.
 const MENDED: f64 = 0.76 / 0.78;
 
-fn has(program: &str) -> bool {
+/// Whether there is such a program here.
+pub(crate) fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|found| found.status.success())
 }

@@ -8,7 +8,7 @@ mod check;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -71,7 +71,7 @@ impl DefinitionError {
                 Some(format!("agents defined: {}; `uwf agents` tells of each", known.join(", ")))
             }
             DefinitionError::Invalid { .. } => {
-                Some("`uwf agents codex --definition` prints one that is valid".to_owned())
+                Some("`uwf agents command --definition` prints one that is valid".to_owned())
             }
             DefinitionError::Io { .. } => None,
         }
@@ -89,6 +89,7 @@ pub struct Definition {
     #[serde(skip)]
     pub file: Option<PathBuf>,
     /// One sentence for people.
+    #[serde(default)]
     pub description: String,
     /// The program, looked up in `PATH`; empty where the first argument that is passed on is the program.
     #[serde(default)]
@@ -108,6 +109,7 @@ pub struct Definition {
     /// How it is given what it is told.
     pub prompt: PromptBy,
     /// Its arguments.
+    #[serde(default)]
     pub args: Calls,
     /// How its reply is read.
     pub reply: Reply,
@@ -129,6 +131,19 @@ pub struct Definition {
     /// Whether it is confined, and what it must reach then.
     #[serde(default)]
     pub sandbox: SandboxNeeds,
+}
+
+/// The path without `.` and `..`, by its names alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            name => plain.push(name),
+        }
+    }
+    plain
 }
 
 fn usual_timeout() -> u64 {
@@ -290,10 +305,11 @@ impl Definition {
         Ok(definition)
     }
 
-    /// Its program; one that is given by a relative path counts from where its definition is.
+    /// Its program; one that is given by a relative path counts from where its definition is, and has no `..` left: a sandbox
+    /// shows the file and not the directories on a way around.
     pub fn program_of(&self, home: &Path) -> String {
         match self.program.contains('/') {
-            true => defined::directory(home).join(&self.program).to_string_lossy().into_owned(),
+            true => plain(&defined::directory(home).join(&self.program)).to_string_lossy().into_owned(),
             false => self.program.clone(),
         }
     }

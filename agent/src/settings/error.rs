@@ -151,7 +151,8 @@ impl SettingsError {
                 "a host is a name such as docs.rs or *.example.com, with a port where it is another: localhost:8080",
             ),
             SettingsError::NoFetchHost => Some(
-                "name one with --fetch-host docs.rs, or `fetch: { hosts: [docs.rs] }` in agents/builtin.yaml",
+                "name one with --fetch-host docs.rs, or `fetch: { hosts: [docs.rs] }` in agents/builtin.yaml; a role's own hosts \
+                 only narrow these",
             ),
             SettingsError::NoSuchLevel { .. } => Some("set it to one of these, or unset it"),
             _ => None,

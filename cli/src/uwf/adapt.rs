@@ -97,7 +97,12 @@ fn program(
         Ok(file) if programs.any_file_of(&file).is_some() => Ok(Program { file, passed }),
         Err(inside @ SpawnError::Inside { .. }) => Err(ExecError::Spawn(inside).into()),
         _ => {
-            let error = format!("the agent `{}` is not there: no program {named}", definition.name);
+            let (name, is_file) = (&definition.name, Path::new(&named).is_file());
+            if is_file {
+                let error = format!("the agent `{name}` cannot be run: {named} is not executable");
+                return Err(CliError::user(error).with_hint(format!("chmod +x {named}")));
+            }
+            let error = format!("the agent `{name}` is not there: no program {named}");
             let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
             Err(CliError::user(error)
                 .with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))

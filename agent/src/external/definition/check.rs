@@ -72,6 +72,12 @@ impl Definition {
         if self.program.is_empty() && self.name != defined::COMMAND {
             return Err("`program` is missing".to_owned());
         }
+        if self.program.starts_with('~') {
+            return Err(
+                "program: `~` is not expanded here: write the whole path, or one that counts from the file"
+                    .to_owned(),
+            );
+        }
         if self.exit.done.is_empty() {
             return Err("exit.done is empty: no call would ever be done".to_owned());
         }
