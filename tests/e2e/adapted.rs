@@ -618,12 +618,17 @@ fn the_cost_of_a_visit_that_was_cut_off_is_not_told() {
             signal(how, child.id());
         }
         child.wait().unwrap();
-        if how == "-KILL" {
-            // Nobody is left who would end what the agent has begun.
-            let left = Command::new("pgrep").args(["-f", &format!("^sleep {seconds}$")]).output().unwrap();
-            String::from_utf8(left.stdout).unwrap().lines().for_each(|pid| signal("-TERM", pid));
-        }
-        wait_for(|| !runs(&seconds));
+        wait_for(|| {
+            if how == "-KILL" {
+                // Nobody is left who would end what the agent has begun, or is about to begin.
+                let left =
+                    Command::new("pgrep").args(["-f", &format!("^sleep {seconds}$")]).output().unwrap();
+                for pid in String::from_utf8(left.stdout).unwrap().lines() {
+                    Command::new("kill").arg(pid).stderr(Stdio::null()).status().unwrap();
+                }
+            }
+            !runs(&seconds)
+        });
         stage.exec(&thread).ok();
         let step = &stage.steps(&thread)[0];
         assert!(stage.node(&step["detail"])["cost"].is_null(), "{how}: {}", stage.node(&step["detail"]));
