@@ -83,10 +83,7 @@ fn program(
 ) -> Result<Program, CliError> {
     let mut passed = args.passed.clone();
     let named = match definition.program.is_empty() {
-        true if passed.is_empty() => {
-            let error = format!("no program is named for the agent `{COMMAND}`");
-            return Err(CliError::user(error).with_hint("--agent \"command PROGRAM ARGUMENTS\""));
-        }
+        true if passed.is_empty() => return Err(no_program_named()),
         true => passed.remove(0),
         false => definition.program_of(home),
     };
@@ -96,13 +93,21 @@ fn program(
     match programs.file_of(&named, &dirs) {
         Ok(file) if programs.any_file_of(&file).is_some() => Ok(Program { file, passed }),
         Err(inside @ SpawnError::Inside { .. }) => Err(ExecError::Spawn(inside).into()),
-        _ => {
-            let error = format!("the agent `{}` is not there: no program {named}", definition.name);
-            let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
-            Err(CliError::user(error)
-                .with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))
-        }
+        _ => Err(not_there(definition, &named)),
     }
+}
+
+/// The error of an agent whose program is its first argument, without any.
+pub(super) fn no_program_named() -> CliError {
+    let error = format!("no program is named for the agent `{COMMAND}`");
+    CliError::user(error).with_hint("--agent \"command PROGRAM ARGUMENTS\"")
+}
+
+/// The error of an agent whose program is missing.
+pub(super) fn not_there(definition: &Definition, program: &str) -> CliError {
+    let error = format!("the agent `{}` is not there: no program {program}", definition.name);
+    let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
+    CliError::user(error).with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned()))
 }
 
 /// What of the settings of the builtin agent holds here, too; people are told what of them does not.
