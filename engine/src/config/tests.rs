@@ -95,7 +95,10 @@ fn an_alias_that_is_not_defined_names_the_setting() {
     assert_eq!(error.to_string(), "no such agent: `ghost` (agentOverrides.flow.tester names it)");
     let hint = error.hint().unwrap();
     assert!(hint.starts_with("agents known: goose, "), "{hint}");
-    assert!(["mine", "other", "uwf-builtin"].iter().all(|name| hint.contains(&format!(", {name}"))), "{hint}");
+    assert!(
+        ["mine", "other", "uwf-builtin"].iter().all(|name| hint.contains(&format!(", {name}"))),
+        "{hint}"
+    );
     let config = load(home("defaultAgent: uwf-builtin\n").path()).unwrap();
     assert!(config.agent_for("flow", "tester").unwrap().is_none());
 }
