@@ -174,6 +174,17 @@ pub struct ScriptFile {
     pub seed: Option<u64>,
 }
 
+impl Flags {
+    /// The script that stands in for a model, where one is named.
+    fn script(&self) -> Result<Option<ScriptFile>, SettingsError> {
+        match (&self.mock, self.mock_seed) {
+            (Some(path), seed) => Ok(Some(ScriptFile { path: path.clone(), seed })),
+            (None, Some(_)) => Err(SettingsError::NoScript),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
 impl ScriptFile {
     /// Reads it.
     pub(crate) fn load(&self) -> Result<Script, ProviderError> {
@@ -194,8 +205,7 @@ impl Settings {
         let roles = PermissionsByRole::read(std::mem::take(&mut file.roles))?;
         let (limits, mut bounds) = limits(&flags, &file.budget);
         let mut set_prices = std::mem::take(&mut file.prices);
-        let invalid =
-            |message| SettingsError::Invalid { path: path.display().to_string(), line: None, message };
+        let invalid = |message| SettingsError::in_file(&path, message);
         let sandbox = sandbox(&flags, &file.sandbox, env, &mut bounds)?.map_err(invalid)?;
         let fetch = std::mem::take(&mut file.fetch).policy(&flags, env, &mut bounds)?;
         bounds.extend(project_rows(&file));
@@ -203,13 +213,11 @@ impl Settings {
         let snapshots = std::mem::take(&mut file.snapshots);
         let snapshots = SnapshotSettings::of(flags.no_snapshots, snapshots, &mut bounds).map_err(invalid)?;
         let mcp_servers = mcp::checked(std::mem::take(&mut file.mcp_servers)).map_err(invalid)?;
-        let (provider, model, extract, mut provenance) = match flags.mock {
+        let (provider, model, extract, mut provenance) = match flags.script()? {
             Some(script) => {
                 let model = flags.model.unwrap_or_else(|| "mock".to_owned());
-                let script = ScriptFile { path: script, seed: flags.mock_seed };
                 (ProviderSettings::Mock(script), model, None, Vec::new())
             }
-            None if flags.mock_seed.is_some() => return Err(SettingsError::NoScript),
             None => {
                 let config = config::load(home)?;
                 let (endpoint, provenance) = endpoint(&flags, file, env, &config)?;
@@ -270,7 +278,8 @@ impl Settings {
         sampling.temperature = sampling.temperature.or(permissions.temperature);
         sampling.reasoning_effort =
             sampling.reasoning_effort.take().or_else(|| permissions.reasoning_effort.clone());
-        settings.fetch = fetch::of_role(settings.fetch.take(), &permissions);
+        settings.fetch =
+            fetch::of_role(settings.fetch.take(), &permissions, self.loaded_from.flags.tools.as_deref())?;
         let has_network = permissions.network != Some(false);
         settings.sandbox.network &= has_network;
         // Whoever sums a thread up has what the file says of it, and nothing that was typed for the others.

@@ -1,8 +1,15 @@
 //! What can be wrong with evaluations and their records.
 
+use std::io;
+use std::path::PathBuf;
+
 use thiserror::Error;
 use uwf_engine::ThreadError;
+use uwf_snapshot::SnapshotError;
 use uwf_store::{Hash, StoreError};
+
+use crate::run::PlanError;
+use crate::task::TreeError;
 
 /// What can be wrong with evaluations and their records.
 #[derive(Debug, Error)]
@@ -13,6 +20,46 @@ pub enum EvalError {
     /// A thread cannot be read or begun.
     #[error(transparent)]
     Thread(#[from] ThreadError),
+    /// A workspace cannot be captured, or not be made as it was.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// A directory cannot be copied.
+    #[error("a workspace cannot be made")]
+    Tree(#[from] TreeError),
+    /// The disk refuses.
+    #[error("cannot use {}", path.display())]
+    Disk {
+        /// Where.
+        path: PathBuf,
+        /// Its reason.
+        source: io::Error,
+    },
+    /// A directory's name is no text, as nodes hold it.
+    #[error("the directory's name is not UTF-8: {}", path.display())]
+    NotText {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another program runs the evaluation.
+    #[error("evaluation {name} is being run just now")]
+    Busy {
+        /// Its name.
+        name: String,
+    },
+    /// An evaluation was begun otherwise.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// What a case was judged by is not there any more.
+    #[error("case {task}/{repeat} cannot be judged again: its thread is gone")]
+    Gone {
+        /// The task.
+        task: String,
+        /// Which of its cases.
+        repeat: u32,
+    },
+    /// This program is to stop.
+    #[error("stopped by a signal")]
+    Stopped,
     /// There is no evaluation of this name.
     #[error("there is no evaluation {name}")]
     Unknown {
@@ -45,6 +92,8 @@ impl EvalError {
         match self {
             EvalError::Store(error) => uwf_engine::thread::store_hint(error),
             EvalError::Thread(error) => error.hint(),
+            EvalError::Busy { .. } => Some("wait for it, or end it: it goes on where it stopped".to_owned()),
+            EvalError::Plan(_) => Some("choose another --name, or type what it was begun with".to_owned()),
             EvalError::Unknown { known, .. } if known.is_empty() => {
                 Some("begin one with: uwf-eval run TASK".to_owned())
             }

@@ -11,6 +11,9 @@
 //! | [`record`] | the nodes: a case that was judged, what judges found, an evaluation; the only home of these shapes |
 //! | [`case`](mod@case) | one case as a plain value, which numbers and reports are made of |
 //! | [`load`](mod@load) | an evaluation by its name, with its cases |
+//! | [`task`] | a task: what is asked for, of which files, and who judges; checked |
+//! | [`judge`] | what each judge says of a case, and all together |
+//! | [`run`](mod@run) | cases side by side, from their threads to their records |
 //! | [`numbers`] | what scores come to: means with intervals, differences, votes; pure functions over slices |
 //! | [`report`] | what an evaluation comes to, and what two differ by: values, and those as text |
 //!
@@ -27,10 +30,13 @@
 
 pub mod case;
 mod error;
+pub mod judge;
 pub mod load;
 pub mod numbers;
 pub mod record;
 pub mod report;
+pub mod run;
+pub mod task;
 
 pub use case::{Case, JudgeScore, Outcome, Tokens};
 pub use error::EvalError;

@@ -23,13 +23,18 @@ pub struct Loaded {
 /// [`EvalError::Unknown`]; or a record cannot be read.
 pub fn load(store: &Store, name: &str) -> Result<Loaded, EvalError> {
     let evaluation = evaluation(store, name)?;
-    let records = Records::known();
-    let cases = evaluation
-        .cases
-        .iter()
-        .map(|case| Ok(get::<EvalRun>(store, &records.run, &case.run)?.case(&case.run)));
-    let cases = cases.collect::<Result<_, EvalError>>()?;
+    let cases = cases_of(store, &evaluation)?;
     Ok(Loaded { evaluation, cases })
+}
+
+/// The cases of an evaluation.
+///
+/// # Errors
+/// A record cannot be read.
+pub fn cases_of(store: &Store, evaluation: &Evaluation) -> Result<Vec<Case>, EvalError> {
+    let type_ = Records::known().run;
+    let case = |case: &CaseRef| Ok(get::<EvalRun>(store, &type_, &case.run)?.case(&case.run));
+    evaluation.cases.iter().map(case).collect()
 }
 
 /// The evaluation of this name without what its cases say: `cases` are those that are finished.
@@ -39,7 +44,10 @@ pub fn load(store: &Store, name: &str) -> Result<Loaded, EvalError> {
 pub fn evaluation(store: &Store, name: &str) -> Result<Evaluation, EvalError> {
     let hash = hash_of(store, name)?;
     let mut evaluation: Evaluation = get(store, &Records::known().evaluation, &hash)?;
-    evaluation.cases.extend(finished(store, name)?);
+    for case in finished(store, name)? {
+        evaluation.cases.retain(|known| (&known.task, known.repeat) != (&case.task, case.repeat));
+        evaluation.cases.push(case);
+    }
     let order = |task: &str| evaluation.tasks.iter().position(|known| known.name == task);
     evaluation.cases.sort_by_key(|case| (order(&case.task), case.repeat));
     Ok(evaluation)

@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::book::{blocks, typed};
 use crate::site::{AGENT, Said, Site, example};
+use crate::tasks::has;
 
 fn mock(name: &str) -> String {
     format!("{AGENT} --mock {}", example(&format!("{name}/mock.yaml")))
@@ -27,6 +28,7 @@ fn every_example_is_valid() {
         "plan-and-review",
         "analyze-topic",
         "e2e-walkthrough",
+        "reflective",
     ];
     for name in names {
         let said = site.uwf(&["workflow", "validate", &example(&format!("{name}/workflow.yaml"))]).ok();
@@ -134,4 +136,50 @@ fn the_page_of_develop_sets_it_up() {
     page(&site, "develop");
     let set = site.uwf(&["config", "get", "agentOverrides.solve-issue.developer"]).ok().out;
     assert!(set.contains("develop"), "{set}");
+}
+
+/// A field of an artifact, and of an output: the same number, as far as the output says it.
+fn same(found: &serde_json::Value, said: &serde_json::Value) {
+    let (found, said) = (found.as_f64().unwrap(), said.as_f64().unwrap());
+    assert!((found - said).abs() < 0.0005 + f64::EPSILON, "{said} is said, and it is {found}");
+}
+
+#[test]
+fn a_workflow_is_improved_by_what_went_wrong_and_the_numbers_say_so() {
+    if !["python3", "node", "rustc", "jq"].iter().all(|program| has(program)) {
+        println!("skipped: no python3, node, rustc or jq here for the tasks");
+        return;
+    }
+    let site = Site::new();
+    let said = page(&site, "reflective");
+    assert!(said.out.contains("`workflow.yaml` has the reviewer now."), "{said:?}");
+    let listed = site.uwf(&["thread", "list", "--all"]).ok().json();
+    let thread = listed[0]["thread"].as_str().unwrap();
+    let played = ["collector", "analyst", "proposer", "evaluator", "decider", "evaluator", "decider"];
+    assert_eq!(roles(&site, thread), played);
+    let steps = site.uwf(&["step", "list", thread]).ok().json();
+    let (measured, decided) = (&steps["steps"][6]["output"], &steps["steps"][7]["output"]);
+    let kept = |name| site.uwf(&["thread", "artifacts", "get", thread, name]).ok().json();
+    // What was found is quoted from steps that there are.
+    let findings = kept("findings.json");
+    for finding in findings.as_array().unwrap() {
+        site.uwf(&["cas", "has", finding["step"].as_str().unwrap()]).ok();
+    }
+    assert_eq!(findings.as_array().unwrap().len(), 2);
+    // The numbers of the answers are those that were measured.
+    let diff = kept("diff.json");
+    same(&diff["before"]["score"]["mean"], &measured["before"]);
+    same(&diff["after"]["score"]["mean"], &measured["after"]);
+    for said in [measured, decided] {
+        let delta = &diff["score"]["delta"];
+        same(&delta["mean"], &said["delta"]);
+        same(&delta["interval"]["low"], &said["low"]);
+        same(&delta["interval"]["high"], &said["high"]);
+    }
+    assert_eq!((&diff["verdict"]["is"], &decided["$status"]), (&"better".into(), &"kept".into()));
+    let dir = site.home().join("reflect");
+    let [now, proposed] =
+        ["workflow.yaml", "proposed.yaml"].map(|name| fs::read_to_string(dir.join(name)).unwrap());
+    assert_eq!(now, proposed);
+    site.verify();
 }

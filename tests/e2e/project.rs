@@ -95,6 +95,22 @@ fn words_are_told_from_the_root_down_to_the_file_at_hand_and_once() {
 }
 
 #[test]
+fn whoever_looks_into_a_directory_is_told_its_words() {
+    let site = Site::new();
+    for dir in ["found", "named"] {
+        put(&site, &format!("{dir}/AGENTS.md"), &format!("Of {dir}: use tabs.\n"));
+    }
+    let all = ("grep", json!({"pattern": "tabs"}));
+    let grep = ("grep", json!({"pattern": "nothing", "path": "found"}));
+    let glob = ("glob", json!({"pattern": "*.rs", "path": "named"}));
+    let endpoint = calling(vec![all, grep, glob]);
+    run(&site, &endpoint);
+    let (_, results) = sent(&endpoint, 3);
+    let told = |at: usize, dir: &str| results[at].contains(&format!("Of {dir}: use tabs.\n```"));
+    assert_eq!((told(0, "found"), told(1, "found"), told(2, "named")), (false, true, true), "{results:?}");
+}
+
+#[test]
 fn a_workspace_without_words_is_told_of_as_before_and_so_is_one_where_they_are_off() {
     let endpoint = calling(vec![read("src/b.txt")]);
     let site = Site::new();

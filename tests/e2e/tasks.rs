@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::site::{Said, Site, example};
+use crate::site::{Said, Site, UWF, example, search_path};
 
 /// Each task with the judge whose score is 1 or 0, and the program that it needs.
 const TASKS: [(&str, &str, &str); 6] = [
@@ -22,7 +22,8 @@ const TASKS: [(&str, &str, &str); 6] = [
 /// Of a change that comes back: how likely it is right in the end.
 const MENDED: f64 = 0.76 / 0.78;
 
-fn has(program: &str) -> bool {
+/// Whether there is such a program here.
+pub(crate) fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|found| found.status.success())
 }
@@ -119,4 +120,61 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
     }
+}
+
+/// The last word on the change of a thread, as its roles drew it: whether it is right.
+fn is_right(site: &Site, thread: &str) -> bool {
+    let listed = site.uwf(&["step", "list", thread]).ok().json();
+    let makers = ["developer", "judge"];
+    let steps = listed["steps"].as_array().unwrap()[1..].iter();
+    let made = steps.filter(|step| makers.contains(&step["role"].as_str().unwrap())).next_back();
+    let Some(made) = made else { return false };
+    let shown = site.uwf(&["step", "show", made["hash"].as_str().unwrap()]).ok().json();
+    let drawn = shown["settings"]["provider"]["behaviour"].as_str().unwrap().to_owned();
+    ["right", "slow", "mends"].contains(&drawn.as_str())
+}
+
+/// Evaluates all tasks that can be judged here with a workflow; gives the cases.
+fn evaluated(site: &Site, name: &str, workflow: &[&str]) -> Vec<Value> {
+    let tasks: Vec<String> = TASKS
+        .iter()
+        .filter(|(_, _, program)| has(program))
+        .map(|(task, _, _)| example(&format!("eval/{task}")))
+        .collect();
+    let eval = |args: &[&str]| {
+        let program = Path::new(UWF).with_file_name("uwf-eval");
+        Said::of(site.command(program).env("PATH", search_path()).args(args).output().unwrap())
+    };
+    let mut run = vec!["run", "--offline", "--count", "2", "--name", name];
+    run.extend(tasks.iter().map(String::as_str).chain(workflow.iter().copied()));
+    eval(&run).ok();
+    let report = eval(&["report", name, "--format", "json"]).ok().json();
+    assert_eq!(report["outcomes"]["unscored"], 0, "{report:#}");
+    assert_eq!(report["outcomes"]["error"], 0, "{report:#}");
+    report["cases"].as_array().unwrap().clone()
+}
+
+#[test]
+fn both_workflows_are_evaluated_and_what_is_said_of_each_case_is_true() {
+    let site = Site::in_memory();
+    let unreviewed = example("eval/solve-issue-unreviewed.yaml");
+    for workflow in ["solve-issue", "debate"] {
+        site.uwf(&["workflow", "add", &example(&format!("{workflow}/workflow.yaml"))]).ok();
+    }
+    let before = evaluated(&site, "before", &["--workflow", &unreviewed]);
+    let after = evaluated(&site, "after", &[]);
+    assert_eq!(before.len(), after.len());
+    let mut seen = std::collections::BTreeSet::new();
+    for case in before.iter().chain(&after) {
+        let judges = case["judges"].as_array().unwrap();
+        let found =
+            judges.iter().find(|judge| ["test-pass", "verdict"].contains(&judge["name"].as_str().unwrap()));
+        let score = found.unwrap()["score"].as_f64().unwrap();
+        let has_failed = case["outcome"] == "failed";
+        let is_right = !has_failed && is_right(&site, case["thread"].as_str().unwrap());
+        assert_eq!(score, f64::from(u8::from(is_right)), "{case:#}");
+        seen.insert((is_right, has_failed));
+    }
+    assert_eq!(seen.len(), 3, "right, wrong and failed: {seen:?}");
+    site.verify();
 }

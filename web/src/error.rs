@@ -3,6 +3,7 @@
 use thiserror::Error;
 use uwf_engine::workflow::WorkflowError;
 use uwf_engine::{ThreadError, ThreadId};
+use uwf_eval::EvalError;
 use uwf_store::StoreError;
 
 /// Why there is no page, or why what was asked for was not done.
@@ -34,6 +35,9 @@ pub enum WebError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The evaluation cannot be read.
+    #[error(transparent)]
+    Evaluation(#[from] EvalError),
     /// The workflow cannot be read.
     #[error(transparent)]
     Workflow(#[from] WorkflowError),
@@ -47,10 +51,12 @@ impl WebError {
     /// The status of the response.
     pub(crate) fn status(&self) -> u16 {
         match self {
-            WebError::Missing { .. } | WebError::Thread(ThreadError::Unknown { .. }) => 404,
+            WebError::Missing { .. }
+            | WebError::Thread(ThreadError::Unknown { .. })
+            | WebError::Evaluation(EvalError::Unknown { .. }) => 404,
             WebError::Refused { .. } => 403,
             WebError::Undone { .. } => 409,
-            WebError::Thread(_) | WebError::Store(_) | WebError::Workflow(_) => 500,
+            WebError::Thread(_) | WebError::Store(_) | WebError::Evaluation(_) | WebError::Workflow(_) => 500,
         }
     }
 

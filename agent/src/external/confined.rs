@@ -58,6 +58,19 @@ impl Confined {
         }
     }
 
+    /// What a program has that is no agent: the workspace, and what it may read beside it.
+    pub fn reading(level: Level, readable: Vec<PathBuf>) -> Confined {
+        Confined {
+            level,
+            network: false,
+            within: None,
+            writable: Vec::new(),
+            readable,
+            git_programs: false,
+            limits: ProcessLimits::default(),
+        }
+    }
+
     /// The same for a call that changes nothing of the workspace.
     pub fn read_only(self) -> Confined {
         Confined { within: Some(Vec::new()), ..self }

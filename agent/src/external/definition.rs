@@ -3,15 +3,17 @@
 //! Pure: a text becomes a checked value, and every mistake is told by its key. Nothing is started and no file is looked at but
 //! by [`Definition::find`], which reads the one that is meant.
 
+mod check;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use thiserror::Error;
 use uwf_engine::config::defined;
-use uwf_workflow::{template, yaml};
+use uwf_workflow::yaml;
 
 use super::reply::{Format, Reply};
 
@@ -69,7 +71,7 @@ impl DefinitionError {
                 Some(format!("agents defined: {}; `uwf agents` tells of each", known.join(", ")))
             }
             DefinitionError::Invalid { .. } => {
-                Some("`uwf agents codex --definition` prints one that is valid".to_owned())
+                Some("`uwf agents command --definition` prints one that is valid".to_owned())
             }
             DefinitionError::Io { .. } => None,
         }
@@ -87,6 +89,7 @@ pub struct Definition {
     #[serde(skip)]
     pub file: Option<PathBuf>,
     /// One sentence for people.
+    #[serde(default)]
     pub description: String,
     /// The program, looked up in `PATH`; empty where the first argument that is passed on is the program.
     #[serde(default)]
@@ -106,6 +109,7 @@ pub struct Definition {
     /// How it is given what it is told.
     pub prompt: PromptBy,
     /// Its arguments.
+    #[serde(default)]
     pub args: Calls,
     /// How its reply is read.
     pub reply: Reply,
@@ -127,6 +131,19 @@ pub struct Definition {
     /// Whether it is confined, and what it must reach then.
     #[serde(default)]
     pub sandbox: SandboxNeeds,
+}
+
+/// The path without `.` and `..`, by its names alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            name => plain.push(name),
+        }
+    }
+    plain
 }
 
 fn usual_timeout() -> u64 {
@@ -231,20 +248,6 @@ pub struct SandboxNeeds {
     pub readable: Vec<PathBuf>,
 }
 
-/// The names that templates of arguments and variables may hold.
-const NAMES: [&str; 10] = [
-    "confined",
-    "cwd",
-    "edgePrompt",
-    "model",
-    "prompt",
-    "promptFile",
-    "question",
-    "session",
-    "sessionFile",
-    "task",
-];
-
 impl Definition {
     /// The definition of that name: the one in `home`, else the one that comes with the program.
     ///
@@ -302,71 +305,11 @@ impl Definition {
         Ok(definition)
     }
 
-    /// What fits together, in words where it does not.
-    fn check(&self) -> Result<(), String> {
-        let Calls { every, first, resume, fork, ask } = &self.args;
-        let empty = Vec::new();
-        let kinds = [
-            ("first", first),
-            ("resume", resume.as_ref().unwrap_or(&empty)),
-            ("fork", fork.as_ref().unwrap_or(&empty)),
-            ("ask", ask.as_ref().unwrap_or(&empty)),
-        ];
-        for (kind, args) in kinds.into_iter().chain([("every", every)]) {
-            for text in args.iter().flat_map(Arg::templates) {
-                check_template(text).map_err(|why| format!("args.{kind}: {why}"))?;
-            }
-        }
-        for (name, text) in &self.env {
-            check_template(text).map_err(|why| format!("env.{name}: {why}"))?;
-        }
-        let is_there = |kind: &str| {
-            kind == "first" || kinds.iter().any(|(name, args)| *name == kind && !args.is_empty())
-        };
-        let holds = |args: &Vec<Arg>, name: &str| {
-            args.iter()
-                .chain(every)
-                .flat_map(Arg::templates)
-                .any(|text| text.contains(&format!("{{{{{name}}}}}")))
-        };
-        let wanted: &[&str] = match self.prompt {
-            PromptBy::Argument => &["prompt", "edgePrompt", "task"],
-            PromptBy::File => &["promptFile"],
-            PromptBy::Stdin => &[],
-        };
-        for (kind, args) in kinds.iter().filter(|(kind, _)| is_there(kind)) {
-            if let Some(name) = wanted.first().filter(|_| !wanted.iter().any(|name| holds(args, name))) {
-                return Err(format!(
-                    "args.{kind} has no {{{{{name}}}}}, by which `prompt` says that it is told"
-                ));
-            }
-            let session = ["session", "sessionFile"].iter().any(|name| holds(args, name));
-            if ["resume", "fork"].contains(kind) && !session {
-                return Err(format!("args.{kind} has no {{{{session}}}}"));
-            }
-        }
-        if self.fork_without_resume() {
-            return Err("args.fork is of no use without args.resume".to_owned());
-        }
-        if resume.is_some() && self.session == SessionId::Told && !self.reply.tells_session() {
-            return Err("args.resume needs a session, and no rule of `reply` tells its id".to_owned());
-        }
-        if self.program.is_empty() && self.name != defined::COMMAND {
-            return Err("`program` is missing".to_owned());
-        }
-        if self.exit.done.is_empty() {
-            return Err("exit.done is empty: no call would ever be done".to_owned());
-        }
-        match self.exit.means.keys().find(|code| code.parse::<i32>().is_err()) {
-            Some(code) => Err(format!("exit.means: {code:?} is no exit code")),
-            None => self.reply.check(),
-        }
-    }
-
-    /// Its program; one that is given by a relative path counts from where its definition is.
+    /// Its program; one that is given by a relative path counts from where its definition is, and has no `..` left: a sandbox
+    /// shows the file and not the directories on a way around.
     pub fn program_of(&self, home: &Path) -> String {
         match self.program.contains('/') {
-            true => defined::directory(home).join(&self.program).to_string_lossy().into_owned(),
+            true => plain(&defined::directory(home).join(&self.program)).to_string_lossy().into_owned(),
             false => self.program.clone(),
         }
     }
@@ -378,10 +321,6 @@ impl Definition {
         own.flat_map(Arg::templates).any(|text| text.contains("{{sessionFile}}"))
     }
 
-    fn fork_without_resume(&self) -> bool {
-        self.args.fork.is_some() && self.args.resume.is_none()
-    }
-
     /// Whether it goes on with sessions.
     pub fn has_sessions(&self) -> bool {
         self.args.resume.is_some()
@@ -390,17 +329,6 @@ impl Definition {
     /// Whether its reply comes as events, so that what it does is seen while it does it.
     pub fn tells_events(&self) -> bool {
         self.reply.format == Format::Jsonl
-    }
-}
-
-/// A template that parses, and looks up nothing that is not known.
-fn check_template(text: &str) -> Result<(), String> {
-    let names = template::names(text).map_err(|error| error.to_string())?;
-    match names.iter().find(|name| !NAMES.contains(&name.name.as_str())) {
-        Some(unknown) => {
-            Err(format!("{{{{{}}}}} is not known: there are {}", unknown.name, NAMES.join(", ")))
-        }
-        None => Ok(()),
     }
 }
 

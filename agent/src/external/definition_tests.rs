@@ -27,6 +27,10 @@ fn ones_own_goes_before_what_comes_with_the_program() {
     let own = Definition::find(home.path(), "codex").unwrap();
     assert_eq!(own.file, Some(home.path().join("agents/codex.yaml")));
     assert_eq!(own.program_of(home.path()), home.path().join("agents/bin/p").display().to_string());
+    for (program, stands_for) in [("../bin/p", "bin/p"), ("./p", "agents/p"), ("/opt/../p", "/p")] {
+        let own = Definition { program: program.to_owned(), ..own.clone() };
+        assert_eq!(own.program_of(home.path()), home.path().join(stands_for).display().to_string());
+    }
     let error = Definition::find(home.path(), "codexx").unwrap_err();
     assert_eq!(error.to_string(), "no agent of that name is defined: `codexx`");
     assert!(error.hint().unwrap().starts_with("agents defined: codex, "), "{:?}", error.hint());

@@ -120,6 +120,23 @@ fn a_call_ends_when_it_is_cancelled_and_when_its_time_is_over() {
 }
 
 #[test]
+fn a_host_that_is_not_reached_is_told_with_the_proxy_that_is_not_used() {
+    let pages =
+        "turns: [{content: a}]\nfetch: { 'https://docs.example/': { error: the connection was refused } }";
+    let pages = Script::parse("s", pages).unwrap().pages().clone();
+    let told = |proxy, url: &str| {
+        let policy = FetchPolicy { proxy, ..policy(&["docs.example"]) };
+        let tool = FetchUrl::scripted(policy, pages.clone());
+        tool.call(&json!({ "url": url }).to_string(), &Cancel::default()).text
+    };
+    let (here, other) = ("https://docs.example/", "https://other.example/");
+    assert!(told(None, here).ends_with("cannot be asked: the connection was refused"));
+    let with = told(Some("HTTPS_PROXY"), here);
+    assert!(with.contains("refused. HTTPS_PROXY names a proxy, which fetch_url does not use: "), "{with}");
+    assert!(!told(Some("HTTPS_PROXY"), other).contains("proxy"), "it is no matter of a proxy");
+}
+
+#[test]
 fn the_tool_tells_which_hosts_it_asks_and_what_it_takes() {
     let tool = FetchUrl::new(policy(&["docs.rs", "*.example"]));
     assert!(tool.declaration().description.ends_with("Hosts that may be asked: docs.rs, *.example."));

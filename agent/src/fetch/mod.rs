@@ -63,6 +63,8 @@ struct FetchArgs {
 enum FetchError {
     #[error(transparent)]
     Refused(#[from] Refusal),
+    #[error("{from} sends on to another place: {why}")]
+    SentOn { from: String, why: Refusal },
     #[error("{host} cannot be looked up: {why}")]
     LookUp { host: String, why: String },
     #[error("{host} cannot be asked: {why}")]
@@ -136,7 +138,10 @@ impl FetchUrl {
             let asked = self.net.get(&target, &addresses).await;
             let reply = asked.map_err(|why| FetchError::Net { host: target.host.clone(), why })?;
             match reply.location.as_deref().filter(|_| matches!(reply.status, 301 | 302 | 303 | 307 | 308)) {
-                Some(location) => target = self.policy.redirected(&target, location)?,
+                Some(location) => {
+                    let sent_on = self.policy.redirected(&target, location);
+                    target = sent_on.map_err(|why| FetchError::SentOn { from: target.host.clone(), why })?;
+                }
                 None => {
                     let status = reply.status;
                     let page = self.page(&target, reply).await?;

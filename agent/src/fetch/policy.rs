@@ -94,7 +94,7 @@ impl Target {
 /// Why something is not fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum Refusal {
-    #[error("this is no URL: {0}")]
+    #[error("this is no URL such as https://example.org/page: {0}")]
     NoUrl(String),
     #[error("the URL has {0}, which no URL may have here")]
     Holds(&'static str),

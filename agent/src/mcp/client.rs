@@ -115,7 +115,7 @@ impl Client {
                     let _runtime = host.enter();
                     Paced::new(http::transport(url, headers)?)
                 };
-                let greet = async move { listener.serve(transport).await.map_err(|error| error.to_string()) };
+                let greet = async move { listener.serve(transport).await.map_err(|error| http::why(&error)) };
                 (host.wait(greet, (server.start, cancel)), None)
             }
         };

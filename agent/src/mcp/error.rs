@@ -12,6 +12,8 @@ pub enum McpError {
     NotStarted {
         /// The server.
         server: String,
+        /// Whether it is at an address, and not a program of this machine.
+        remote: bool,
         /// Why.
         why: String,
     },
@@ -89,13 +91,16 @@ impl McpError {
     /// What people can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            McpError::NotStarted { .. } => Some(NOT_STARTED),
+            McpError::NotStarted { remote, .. } => Some(if *remote { NOT_REACHED } else { NOT_STARTED }),
             McpError::NoSuchTool { .. } => Some("change --tools; `server__*` is all of a server"),
             _ => None,
         }
     }
 }
 
+/// What people can do about an address where no server answers.
+const NOT_REACHED: &str =
+    "its `url` is in agents/builtin.yaml (mcpServers): it is the whole address, with its path, often /mcp";
 /// What people can do about a server that does not start.
 const NOT_STARTED: &str = "it is described in agents/builtin.yaml (mcpServers); it runs in the sandbox of commands: without the \
                            network (--allow-network), and without what `sandbox: { readable: [...] }` does not open";

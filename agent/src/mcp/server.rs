@@ -12,7 +12,7 @@ use super::host::{Host, Unanswered};
 use super::offered::ListedTool;
 use super::scripted::Scripted;
 use crate::provider::script::ScriptedTool;
-use crate::settings::McpServer;
+use crate::settings::{McpReach, McpServer};
 
 /// How often a server that has ended is started again.
 const RESTARTS: u32 = 1;
@@ -196,7 +196,8 @@ impl Server {
     }
 
     fn not_started(&self, why: String) -> McpError {
-        McpError::NotStarted { server: self.name(), why }
+        let remote = matches!(self.settings.reach, McpReach::Http { .. });
+        McpError::NotStarted { server: self.name(), remote, why }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What can be wrong with the settings of a run, for people.
 
+use std::path::Path;
+
 use thiserror::Error;
 use uwf_engine::config::ConfigError;
 
@@ -111,6 +113,11 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
+    /// A file that says something which cannot be meant.
+    pub(super) fn in_file(path: &Path, message: String) -> SettingsError {
+        SettingsError::Invalid { path: path.display().to_string(), line: None, message }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -144,7 +151,8 @@ impl SettingsError {
                 "a host is a name such as docs.rs or *.example.com, with a port where it is another: localhost:8080",
             ),
             SettingsError::NoFetchHost => Some(
-                "name one with --fetch-host docs.rs, or `fetch: { hosts: [docs.rs] }` in agents/builtin.yaml",
+                "name one with --fetch-host docs.rs, or `fetch: { hosts: [docs.rs] }` in agents/builtin.yaml; a role's own hosts \
+                 only narrow these",
             ),
             SettingsError::NoSuchLevel { .. } => Some("set it to one of these, or unset it"),
             _ => None,

@@ -97,19 +97,27 @@ fn rules(hosts: &[String]) -> Result<Vec<HostRule>, String> {
     hosts.iter().map(|host| host.parse()).collect()
 }
 
-/// What is left of the policy for a role; none where it may not fetch.
-pub(super) fn of_role(policy: Option<FetchPolicy>, role: &RolePermissions) -> Option<FetchPolicy> {
-    let is_offered = role.tools.as_ref().is_none_or(|names| names.iter().any(|name| name == fetch::NAME));
-    if !is_offered || role.network == Some(false) {
-        return None;
+/// What is left of the policy for a role; none where it may not fetch. `typed` are the tools that were typed.
+///
+/// # Errors
+/// [`SettingsError::NoFetchHost`] where the role has hosts and nobody else has: it narrows, and would have nothing.
+pub(super) fn of_role(
+    policy: Option<FetchPolicy>,
+    role: &RolePermissions,
+    typed: Option<&[String]>,
+) -> Result<Option<FetchPolicy>, SettingsError> {
+    let names_it = |names: &[String]| names.iter().any(|name| name == fetch::NAME);
+    if !role.tools.as_deref().is_none_or(names_it) || role.network == Some(false) {
+        return Ok(None);
     }
-    match &role.fetch {
-        None => policy,
-        Some(hosts) if hosts.is_empty() => None,
-        Some(hosts) => {
+    match (&role.fetch, policy) {
+        (None, policy) => Ok(policy),
+        (Some(hosts), _) if hosts.is_empty() => Ok(None),
+        (Some(_), None) if typed.is_none_or(names_it) => Err(SettingsError::NoFetchHost),
+        (Some(hosts), policy) => {
             // They were checked when they were read.
             let rules = hosts.iter().filter_map(|host| host.parse().ok()).collect();
-            policy.map(|policy| FetchPolicy { role: Some(rules), ..policy })
+            Ok(policy.map(|policy| FetchPolicy { role: Some(rules), ..policy }))
         }
     }
 }
@@ -181,7 +189,7 @@ mod tests {
     fn a_role_narrows_and_never_widens() {
         let policy = || of(json!({"hosts": ["*.example"]}), &Flags::default()).unwrap();
         let role = |value: Value| serde_json::from_value::<RolePermissions>(value).unwrap();
-        let left = |value: Value| of_role(policy(), &role(value));
+        let left = |value: Value| of_role(policy(), &role(value), None).unwrap();
         assert_eq!(left(json!({})), policy());
         for none in [json!({"network": false}), json!({"tools": ["grep"]}), json!({"fetch": []})] {
             assert_eq!(left(none), None);
@@ -191,6 +199,11 @@ mod tests {
         assert!(narrowed.target("https://a.example/").is_ok());
         assert!(narrowed.target("https://b.example/").is_err(), "not the role's");
         assert!(narrowed.target("https://other.test/").is_err(), "not the run's");
-        assert_eq!(of_role(None, &role(json!({"fetch": ["a.example"]}))), None);
+        let alone = |typed: Option<&[String]>| of_role(None, &role(json!({"fetch": ["a.example"]})), typed);
+        assert!(
+            matches!(alone(None), Err(SettingsError::NoFetchHost)),
+            "it would have nothing, and not know why"
+        );
+        assert_eq!(alone(Some(&["grep".to_owned()])).unwrap(), None);
     }
 }

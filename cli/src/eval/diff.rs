@@ -101,9 +101,5 @@ fn task(task: &TaskDifference) -> [String; 5] {
 
 fn setting(differs: &Differs) -> [String; 3] {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
-    let what = match &differs.task {
-        Some(task) => format!("{} of {task}", differs.what),
-        None => differs.what.to_owned(),
-    };
-    [what, value(&differs.before), value(&differs.after)]
+    [differs.name(), value(&differs.before), value(&differs.after)]
 }

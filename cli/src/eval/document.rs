@@ -1,10 +1,13 @@
 //! Documents of evaluations: what goes into them of the store, and where they go.
 
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 
 use uwf_eval::Case;
 use uwf_eval::report::CaseDetail;
-use uwf_store::{Store, atomic_file};
+use uwf_store::Store;
+use uwf_store::atomic_file::AtomicFile;
 
 use crate::shell::input::is_stdin;
 use crate::shell::{CliError, Session};
@@ -15,9 +18,21 @@ pub(super) fn put(session: &mut Session<'_>, document: &str, file: Option<&Path>
         None => session.ui.print(document),
         Some(file) => {
             let unwritten = |error| CliError::said(format!("cannot write {}", file.display()), error);
-            atomic_file::replace(&session.cwd.join(file), document.as_bytes()).map_err(unwritten)?;
+            write(&session.cwd.join(file), document.as_bytes()).map_err(unwritten)?;
             session.ui.note(&format!("written to {}", file.display()));
             Ok(())
+        }
+    }
+}
+
+/// A file as others may read it, whole or not at all; a pipe or a device is written into.
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() => fs::write(path, content),
+        _ => {
+            let mut file = AtomicFile::create(path, 0o666)?;
+            file.write_all(content)?;
+            file.persist_whole()
         }
     }
 }

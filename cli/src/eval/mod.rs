@@ -6,8 +6,14 @@ mod args;
 mod diff;
 mod document;
 mod error;
+mod init;
+mod judge;
 mod list;
+mod outcome;
+mod planning;
+mod progress;
 mod report;
+mod run;
 mod show;
 
 use std::process::ExitCode;
@@ -36,6 +42,9 @@ pub fn main_with(process: ProcessContext<'_>) -> u8 {
 
 fn run(session: &mut Session<'_>, command: Command) -> Result<u8, CliError> {
     match command {
+        Command::Init(what) => init::init(session, &what),
+        Command::Run(what) => run::run(session, &what),
+        Command::Judge(what) => judge::judge(session, &what),
         Command::List => list::list(session),
         Command::Show(what) => show::show(session, &what),
         Command::Report(what) => report::report(session, &what),

@@ -103,9 +103,14 @@ pub(super) fn no_program_named() -> CliError {
     CliError::user(error).with_hint("--agent \"command PROGRAM ARGUMENTS\"")
 }
 
-/// The error of an agent whose program is missing.
+/// The error of an agent whose program is missing, or cannot be run.
 pub(super) fn not_there(definition: &Definition, program: &str) -> CliError {
-    let error = format!("the agent `{}` is not there: no program {program}", definition.name);
+    let name = &definition.name;
+    if Path::new(program).is_file() {
+        let error = format!("the agent `{name}` cannot be run: {program} is not executable");
+        return CliError::user(error).with_hint(format!("chmod +x {program}"));
+    }
+    let error = format!("the agent `{name}` is not there: no program {program}");
     let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
     CliError::user(error).with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned()))
 }

@@ -9,7 +9,7 @@ use uwf_agent::external::{Definition, Probe, version};
 use uwf_engine::config::defined::{self, COMMAND};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::home::Env;
-use uwf_engine::spawn::lookup::Programs;
+use uwf_engine::spawn::lookup::{self, Programs};
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::view::AgentRow;
 
@@ -89,7 +89,7 @@ impl List<'_, '_> {
     fn file_of(&self, program: &str) -> Option<String> {
         // It is asked for its version: what lies in this directory is not run, as no step would run it.
         let found = Programs::look_up([program], self.env.get("PATH")).file_of(program, &[&self.session.cwd]);
-        found.ok().filter(|file| Path::new(file).is_file())
+        found.ok().filter(|file| lookup::can_run(Path::new(file)))
     }
 
     fn builtin(&self) -> AgentRow {

@@ -93,7 +93,8 @@ fn candidates(program: &str, path: &OsStr) -> Vec<String> {
     files.filter_map(|file| file.into_os_string().into_string().ok()).collect()
 }
 
-fn can_run(file: &Path) -> bool {
+/// Whether there is such a file, and it may be run.
+pub fn can_run(file: &Path) -> bool {
     file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }
 

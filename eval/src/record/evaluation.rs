@@ -1,6 +1,7 @@
 //! An evaluation: what is run, and what came of it.
 
 use serde::{Deserialize, Serialize};
+use uwf_engine::thread::ThreadOptions;
 use uwf_store::Hash;
 
 /// An evaluation. While it goes on, `cases` has none, and the variables of its cases tell.
@@ -45,6 +46,12 @@ pub struct EvalConfig {
     /// Whether each task's own script plays in the place of a model.
     #[serde(default)]
     pub offline: bool,
+    /// The script that plays in the place of judges that are models; a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_mock: Option<String>,
+    /// What else was chosen for every thread.
+    #[serde(default, skip_serializing_if = "ThreadOptions::is_empty")]
+    pub options: ThreadOptions,
 }
 
 /// A task of an evaluation.

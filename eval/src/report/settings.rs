@@ -10,29 +10,66 @@ use crate::record::{EvalConfig, Evaluation, TaskRef};
 pub struct Differs {
     /// Which.
     pub what: &'static str,
-    /// The task, where it is one's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
+    /// The tasks, where it is theirs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
     /// In the one that is compared with; null where it has none.
     pub before: Option<String>,
     /// In the one that is compared.
     pub after: Option<String>,
 }
 
+impl Differs {
+    /// What it is, in words: `model`, `workflow of fix-off-by-one`, `workflow of 6 tasks`.
+    pub fn name(&self) -> String {
+        match self.tasks.as_slice() {
+            [] => self.what.to_owned(),
+            [task] => format!("{} of {task}", self.what),
+            tasks => format!("{} of {} tasks", self.what, tasks.len()),
+        }
+    }
+}
+
 /// All settings that are not the same; a task that only one of them has is none.
 pub(super) fn differing(before: &Evaluation, after: &Evaluation) -> Vec<Differs> {
     let all = of_config(&before.config).into_iter().zip(of_config(&after.config));
-    let mut found: Vec<Differs> =
-        all.filter_map(|((what, before), (_, after))| differs((what, None), before, after)).collect();
+    let mut found: Vec<Differs> = Vec::new();
+    for ((what, before), (_, after)) in all {
+        note(&mut found, (what, None), before, after);
+    }
     for task in &before.tasks {
         let Some(other) = after.tasks.iter().find(|other| other.name == task.name) else { continue };
-        found.extend(of_task(task, other));
+        let name = Some(&task.name);
+        note(&mut found, ("workflow", name), workflow(task), workflow(other));
+        note(&mut found, ("task", name), Some(task.hash.clone()), Some(other.hash.clone()));
     }
     found
 }
 
-fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 8] {
-    let EvalConfig { agent, model, engine_version, sandbox, seed, count, mock, offline } = config;
+/// Notes what differs; tasks that differ alike are told together.
+fn note(
+    found: &mut Vec<Differs>,
+    (what, task): (&'static str, Option<&String>),
+    before: Option<String>,
+    after: Option<String>,
+) {
+    if before == after {
+        return;
+    }
+    let alike = |known: &&mut Differs| known.what == what && known.before == before && known.after == after;
+    match found.iter_mut().find(alike) {
+        Some(known) => known.tasks.extend(task.cloned()),
+        None => found.push(Differs { what, tasks: task.into_iter().cloned().collect(), before, after }),
+    }
+}
+
+fn workflow(task: &TaskRef) -> Option<String> {
+    Some(format!("{} {}", task.workflow_name, task.workflow))
+}
+
+fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 10] {
+    let EvalConfig { agent, model, engine_version, sandbox, seed, count, mock, offline, judge_mock, options } =
+        config;
     [
         ("agent", Some(agent.clone())),
         ("model", model.clone()),
@@ -42,25 +79,7 @@ fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 8] {
         ("cases a task", Some(count.to_string())),
         ("mock script", mock.clone()),
         ("offline", Some(offline.to_string())),
+        ("endpoint", options.base_url.clone()),
+        ("judges' script", judge_mock.clone()),
     ]
-}
-
-fn of_task(before: &TaskRef, after: &TaskRef) -> Vec<Differs> {
-    let task = || Some(before.name.clone());
-    let workflow = |task: &TaskRef| Some(format!("{} {}", task.workflow_name, task.workflow));
-    [
-        differs(("workflow", task()), workflow(before), workflow(after)),
-        differs(("task", task()), Some(before.hash.clone()), Some(after.hash.clone())),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-fn differs(
-    (what, task): (&'static str, Option<String>),
-    before: Option<String>,
-    after: Option<String>,
-) -> Option<Differs> {
-    (before != after).then_some(Differs { what, task, before, after })
 }

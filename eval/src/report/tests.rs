@@ -133,11 +133,16 @@ fn what_is_configured_otherwise_is_told() {
     let (mut one, mut other) = (of_six("v1", 0.0), of_six("v2", 0.0));
     other.evaluation.config.model = Some("m".into());
     other.evaluation.tasks[1].hash = "J".into();
+    other.evaluation.tasks[3].hash = "J".into();
     other.evaluation.tasks[2].workflow = Hash::of_self(&json!("other"));
     one.evaluation.tasks[5].name = "old".into();
     let found = Difference::of(&one, &other, &options());
-    let told: Vec<_> = found.differs.iter().map(|differs| (differs.what, differs.task.as_deref())).collect();
-    assert_eq!(told, [("model", None), ("task", Some("t1")), ("workflow", Some("t2"))]);
+    let told: Vec<_> = found.differs.iter().map(|differs| (differs.what, differs.tasks.join(" "))).collect();
+    assert_eq!(
+        told,
+        [("model", ""), ("task", "t1 t3"), ("workflow", "t2")].map(|(what, tasks)| (what, tasks.to_owned()))
+    );
+    assert_eq!(found.differs[1].name(), "task of 2 tasks");
     assert_eq!((found.only_before, found.only_after), (vec!["old".to_owned()], vec!["t5".to_owned()]));
     assert_eq!(found.tasks.len(), 5);
 }

@@ -27,7 +27,7 @@ pub(crate) fn score_by_amount(title: &str, spots: &[Spot<'_>], unit: &dyn Fn(f64
 
 fn draw(svg: &mut String, spots: &[Spot<'_>], unit: &dyn Fn(f64) -> String) -> Drawn {
     let most = spots.iter().map(|spot| spot.amount).fold(0.0, f64::max);
-    // Room for the names to the right; and something to divide by where nothing costs anything.
+    // Room for the names to the right; something to divide by where nothing costs anything.
     let end = if most > 0.0 { most * 1.25 } else { 1.0 };
     let root = SVGBackend::with_string(svg, (WIDTH, HEIGHT)).into_drawing_area();
     let mut chart = ChartBuilder::on(&root)
@@ -47,16 +47,64 @@ fn draw(svg: &mut String, spots: &[Spot<'_>], unit: &dyn Fn(f64) -> String) -> D
         .bold_line_style(RULE)
         .light_line_style(TRANSPARENT)
         .draw()?;
+    let mut names = Names::default();
     for spot in spots {
         let color = SERIES[spot.series.min(1)];
         chart.draw_series([Circle::new((spot.amount, spot.score), 5, color.filled())])?;
         // The names once: by those of the last evaluation.
-        if spot.series == 1 && spots.len() <= 24 {
-            let (x, y) = chart.backend_coord(&(spot.amount, spot.score));
-            let is_right = spot.amount > end * 0.6;
-            let (x, across) = if is_right { (x - 9, HPos::Right) } else { (x + 9, HPos::Left) };
-            root.draw(&Text::new(first_line(spot.name, NAME), (x, y), letters(14, &SOFT, across)))?;
+        if spot.series == 1 {
+            let name = first_line(spot.name, NAME);
+            if let Some((place, is_before)) =
+                names.place(&name, chart.backend_coord(&(spot.amount, spot.score)))
+            {
+                let across = if is_before { HPos::Right } else { HPos::Left };
+                root.draw(&Text::new(name, place, letters(14, &SOFT, across)))?;
+            }
         }
     }
     root.present()
+}
+
+/// Where names are, so that none is written over another.
+#[derive(Default)]
+struct Names {
+    taken: Vec<[i32; 4]>,
+}
+
+impl Names {
+    /// Beside a spot, or a line above or below, and whether it ends there; none where all of that is taken. Sizes are guesses on the safe side.
+    fn place(&mut self, name: &str, (x, y): (i32, i32)) -> Option<((i32, i32), bool)> {
+        let wide = 8 * i32::try_from(name.chars().count()).ok()?;
+        let sides = [(x + 9, false), (x - 9, true)];
+        for (down, (at, is_before)) in
+            [0, -14, 14].into_iter().flat_map(|down| sides.map(|side| (down, side)))
+        {
+            let left = if is_before { at - wide } else { at };
+            let space = [left, y + down - 7, left + wide, y + down + 7];
+            let fits = space[0] > 40 && space[2] < WIDTH as i32;
+            if fits && !self.taken.iter().any(|other| overlap(&space, other)) {
+                self.taken.push(space);
+                return Some(((at, y + down), is_before));
+            }
+        }
+        None
+    }
+}
+
+fn overlap(one: &[i32; 4], other: &[i32; 4]) -> bool {
+    one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_written_over_another() {
+        let mut names = Names::default();
+        let places: Vec<_> = (0..9).map(|_| names.place("a-task", (200, 100))).collect();
+        assert_eq!(places[..2], [Some(((209, 100), false)), Some(((191, 100), true))]);
+        assert_eq!(places.iter().flatten().count(), 6, "all sides are taken then");
+        assert!(names.place("at-the-edge-of-the-chart", (450, 10)).unwrap().1);
+    }
 }

@@ -17,7 +17,7 @@ use maud::{DOCTYPE, Markup, html};
 use uwf_engine::ThreadId;
 
 pub(crate) use self::document::document;
-pub(crate) use self::evaluation::{difference_file, report_file};
+pub(crate) use self::evaluation::{difference_file, evaluation, evaluations, report_file};
 pub(crate) use self::list::list;
 pub(crate) use self::message::message;
 pub(crate) use self::oops::{oops, signed_out};
@@ -50,7 +50,7 @@ pub(crate) fn page(head: &Head<'_>, content: &Markup) -> Markup {
                 a .skip href="#main" { "Skip to the content" }
                 header .top {
                     a .home href="/" { "uwf" }
-                    nav aria-label="Pages" { a href="/" { "Threads" } }
+                    nav aria-label="Pages" { a href="/" { "Threads" } " " a href="/evaluations" { "Evaluations" } }
                     span .grow {}
                     span #link role="status" {}
                     button #theme type="button" hidden { "Theme" }
@@ -95,6 +95,10 @@ pub(crate) mod address {
 
     pub(crate) fn message(thread: &ThreadId, place: &str, at: usize) -> String {
         format!("/t/{thread}/s/{place}/m/{at}")
+    }
+
+    pub(crate) fn evaluation(name: &str) -> String {
+        format!("/evaluation/{}", escaped(name))
     }
 
     /// A text as a part of a query.

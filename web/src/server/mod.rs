@@ -102,6 +102,8 @@ fn router(app: Arc<App>) -> Router {
         .route("/t/{thread}/answer", post(actions::answer))
         .route("/t/{thread}/run", post(actions::run))
         .route("/t/{thread}/stop", post(actions::stop))
+        .route("/evaluations", get(routes::evaluations))
+        .route("/evaluation/{name}", get(routes::evaluation))
         .route("/events", get(events::events))
         .route("/assets/{name}", get(routes::asset))
         .fallback(routes::missing)

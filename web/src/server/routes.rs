@@ -10,6 +10,8 @@ use serde::Deserialize;
 use uwf_engine::ThreadId;
 use uwf_engine::record::Detail;
 use uwf_engine::thread;
+use uwf_eval::Case;
+use uwf_eval::report::CaseDetail;
 
 use super::App;
 use crate::assets;
@@ -72,6 +74,19 @@ pub(super) async fn message(
         let detail = Detail::read(store, &thread::step_node(store, &hash)?.detail)?;
         let said = read::message(store, &detail, at)?.ok_or_else(|| WebError::missing("such message"))?;
         Ok(page::message(&thread, &step, (at, &said)))
+    })
+    .await
+}
+
+pub(super) async fn evaluations(app: State<Arc<App>>) -> Response {
+    answer(app, move |app| Ok(page::evaluations(&read::evaluations(&app.site)?, app.site.store.now()))).await
+}
+
+pub(super) async fn evaluation(app: State<Arc<App>>, Path(name): Path<String>) -> Response {
+    answer(app, move |app| {
+        let found = read::evaluation(&app.site, &name)?;
+        let detail = |case: &Case| CaseDetail::read(&app.site.store, &case.run.parse().ok()?).ok();
+        Ok(page::evaluation(&found, &detail))
     })
     .await
 }

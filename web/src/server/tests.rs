@@ -375,3 +375,5 @@ async fn a_page_has_the_version_that_its_stream_tells() {
     thread::advance(&store, &thread, &head.hash, &step, &thread::Status::Idle).unwrap();
     assert_ne!(version(&fixture.app), before);
 }
+
+mod evaluations;

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use crate::shell::{CliError, Session};
 use crate::uwf::exec;
 use uwf_agent::external::Definition;
+use uwf_engine::config::defined::COMMAND;
 use uwf_engine::config::{BUILTIN, BUILTIN_ALIAS, ConfigChange, defined};
 use uwf_engine::spawn::lookup::Programs;
+use uwf_store::suggest;
 
 /// What programs that are agents are called before their names.
 const PREFIX: &str = "uwf-";
@@ -39,14 +41,28 @@ impl DefaultAgent {
             return Ok(DefaultAgent { alias, command, known: true });
         }
         if !old["agents"][name].is_object() && defined::names(home).contains(name) {
+            if name == COMMAND {
+                return Err(CliError::user(
+                    "the agent `command` names no program, so it cannot be the default",
+                )
+                .with_hint("describe yours: uwf agents command --definition > ~/.uwf/agents/mine.yaml"));
+            }
             return Ok(DefaultAgent { alias: name.to_owned(), command: None, known: true });
         }
+        let configured = old["agents"].as_object().into_iter().flat_map(|agents| agents.keys().cloned());
+        let names: Vec<String> = defined::names(home).into_iter().chain(configured).collect();
         let known = [name, short].into_iter().find(|alias| old["agents"][alias].is_object());
         let alias = known.unwrap_or(short).to_owned();
         let command = match old["agents"][&alias]["command"].as_str() {
             Some(command) => command.to_owned(),
             None => format!("{PREFIX}{short}"),
         };
+        let meant = suggest::one(name, &names).filter(|_| known.is_none() && !name.starts_with(PREFIX));
+        if let Some(meant) = meant {
+            return Err(CliError::user(format!("no such agent: `{name}`")).with_hint(format!(
+                "did you mean {meant}? A program of your own: uwf config set agents.{name}.command PROGRAM"
+            )));
+        }
         Ok(DefaultAgent { alias, command: Some(command), known: known.is_some() })
     }
 

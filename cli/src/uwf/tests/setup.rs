@@ -302,6 +302,10 @@ fn the_default_agent_is_set_by_its_name() {
         (&listed["agents"]["mine"], &listed["defaultAgent"]),
         (&json!({"command": "/bin/sh"}), &json!("mine"))
     );
+    for (wrong, told) in [("codexx", "did you mean codex?"), ("command", "names no program")] {
+        let ran = named(wrong);
+        assert!(ran.exit == 1 && ran.err.contains(told), "{wrong}: {}", ran.err);
+    }
     for odd in ["", "uwf-", "./agent", "two words", "--", "a/b"] {
         let ran = place.uwf(&["setup", &format!("--agent={odd}")]);
         assert_eq!((ran.exit, ran.out.as_str()), (1, ""), "{odd}");

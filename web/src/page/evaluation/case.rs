@@ -5,6 +5,7 @@ use uwf_eval::Case;
 use uwf_eval::report::{CaseDetail, StepOfCase, words};
 
 use super::table::table;
+use crate::page::address;
 use crate::page::blocks::{chip, facts, folded, literal, text, value};
 use crate::text::{number, visible};
 
@@ -12,7 +13,7 @@ use crate::text::{number, visible};
 const ASKED: usize = 4_000;
 
 /// A case at its place.
-pub(super) fn case(case: &Case, place: &str, detail: Option<&CaseDetail>) -> Markup {
+pub(super) fn case(case: &Case, place: &str, detail: Option<&CaseDetail>, served: bool) -> Markup {
     html! {
         details .case id=(place) {
             summary {
@@ -20,7 +21,7 @@ pub(super) fn case(case: &Case, place: &str, detail: Option<&CaseDetail>) -> Mar
                 span .gist { (words::score(case.score)) " · " (words::seconds(case.seconds)) " · " (words::usd(case.cost_usd)) }
             }
             div {
-                (about(case))
+                (about(case, served))
                 (judges(case))
                 @if let Some(detail) = detail {
                     @for found in &detail.found {
@@ -36,7 +37,7 @@ pub(super) fn case(case: &Case, place: &str, detail: Option<&CaseDetail>) -> Mar
     }
 }
 
-fn about(case: &Case) -> Markup {
+fn about(case: &Case, served: bool) -> Markup {
     let tokens = format!(
         "{} in, {} out, {} turns",
         number(case.tokens.input),
@@ -45,12 +46,20 @@ fn about(case: &Case) -> Markup {
     );
     facts(&[
         ("Reason", case.reason.as_deref().and_then(text)),
-        ("Thread", case.thread.as_deref().map(|thread| html! { code { (visible(thread)) } })),
+        ("Thread", case.thread.as_deref().map(|thread| named(thread, served))),
         ("Steps", text(&case.steps.to_string())),
         ("Used", text(&tokens)),
         ("Seed", text(&case.seed.to_string())),
         ("Taken from", case.cached.then(|| html! { "an earlier evaluation: nothing was run" })),
     ])
+}
+
+/// A thread, which may have a page.
+fn named(thread: &str, served: bool) -> Markup {
+    match thread.parse().ok().filter(|_| served) {
+        Some(id) => html! { a href=(address::thread(&id)) { code { (visible(thread)) } } },
+        None => html! { code { (visible(thread)) } },
+    }
 }
 
 fn judges(case: &Case) -> Markup {

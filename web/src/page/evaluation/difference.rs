@@ -4,14 +4,14 @@ use maud::{Markup, html};
 use uwf_eval::numbers::{Paired, Verdict};
 use uwf_eval::report::{Difference, Differs, JudgeDifference, Report, Side, TaskDifference, words};
 
-use super::Details;
+use super::Cases;
 use super::matrix::matrix;
 use super::report::{cases, costs};
 use super::table::table;
 use crate::chart::{self, Axis, Mark, Row};
 use crate::text::visible;
 
-pub(super) fn difference(found: &Difference, [before, after]: [&Report; 2], details: Details<'_>) -> Markup {
+pub(super) fn difference(found: &Difference, [before, after]: [&Report; 2], shown: &Cases<'_>) -> Markup {
     let class = match found.verdict {
         Verdict::Better => "verdict good",
         Verdict::Worse => "verdict bad",
@@ -33,7 +33,7 @@ pub(super) fn difference(found: &Difference, [before, after]: [&Report; 2], deta
         h2 { "Cases" }
         (matrix(&[before, after], after))
         h2 { "The cases of " (visible(&after.name)) }
-        (cases(after, details))
+        (cases(after, shown))
     }
 }
 
@@ -77,11 +77,7 @@ fn sides(found: &Difference) -> Markup {
 fn settings(found: &Difference) -> Markup {
     let row = |differs: &Differs| {
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
-        let what = differs
-            .task
-            .as_ref()
-            .map_or_else(|| differs.what.to_owned(), |task| format!("{} of {task}", differs.what));
-        vec![what, value(&differs.before), value(&differs.after)]
+        vec![differs.name(), value(&differs.before), value(&differs.after)]
     };
     let rows: Vec<_> = found.differs.iter().map(row).collect();
     html! {

@@ -2,6 +2,7 @@
 
 mod case;
 mod difference;
+mod list;
 mod matrix;
 mod report;
 mod table;
@@ -12,23 +13,38 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use uwf_eval::Case;
 use uwf_eval::report::{CaseDetail, Difference, Report};
 
+pub(crate) use self::list::evaluations;
+use super::{Head, page};
 use crate::text::visible;
 
 /// The steps of a case and what its judges found, as far as a page is to have them.
-pub(crate) type Details<'a> = &'a dyn Fn(&Case) -> Option<CaseDetail>;
+type Details<'a> = &'a dyn Fn(&Case) -> Option<CaseDetail>;
+
+/// How the cases of a page are shown.
+struct Cases<'a> {
+    details: Details<'a>,
+    /// Whether there are pages of threads beside this one.
+    served: bool,
+}
 
 /// No request leaves the file, and nothing in it runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
+/// The page of an evaluation; its threads have pages, too.
+pub(crate) fn evaluation(found: &Report, details: Details<'_>) -> Markup {
+    let content = report::report(found, &Cases { details, served: true });
+    page(&Head { title: &found.name, live: None }, &content)
+}
+
 /// An evaluation as one file.
 pub(crate) fn report_file(found: &Report, details: Details<'_>) -> Markup {
-    file(&found.name, &report::report(found, details))
+    file(&found.name, &report::report(found, &Cases { details, served: false }))
 }
 
 /// Two evaluations side by side, as one file.
 pub(crate) fn difference_file(found: &Difference, sides: [&Report; 2], details: Details<'_>) -> Markup {
     let title = format!("{} and {}", found.before.name, found.after.name);
-    file(&title, &difference::difference(found, sides, details))
+    file(&title, &difference::difference(found, sides, &Cases { details, served: false }))
 }
 
 fn file(title: &str, content: &Markup) -> Markup {

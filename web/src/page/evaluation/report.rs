@@ -5,7 +5,7 @@ use uwf_eval::Case;
 use uwf_eval::numbers::Amounts;
 use uwf_eval::report::{JudgeReport, PassReport, Report, TaskReport, words};
 
-use super::Details;
+use super::Cases;
 use super::case::case;
 use super::matrix::{matrix, place, tasks_of};
 use super::table::table;
@@ -16,7 +16,7 @@ use crate::text::visible;
 /// How many cases are in a page with their steps: those that score least.
 const WITH_STEPS: usize = 200;
 
-pub(super) fn report(found: &Report, details: Details<'_>) -> Markup {
+pub(super) fn report(found: &Report, shown: &Cases<'_>) -> Markup {
     html! {
         h1 { (visible(&found.name)) }
         @if let Some(lost) = &found.no_result { p .verdict.bad { (words::no_result(lost)) } }
@@ -28,18 +28,19 @@ pub(super) fn report(found: &Report, details: Details<'_>) -> Markup {
         (table("Judges", &["Judge", "#Weight", "#Score", "#Interval", "#Errors", "#Votes alike", "#Kappa"], &found.judges.iter().map(judge).collect::<Vec<_>>()))
         h2 { "Cases" }
         (matrix(&[found], found))
-        (cases(found, details))
+        (cases(found, shown))
     }
 }
 
 /// Every case, folded.
-pub(super) fn cases(found: &Report, details: Details<'_>) -> Markup {
+pub(super) fn cases(found: &Report, shown: &Cases<'_>) -> Markup {
     let tasks = tasks_of(found);
     let mut worst: Vec<&Case> = found.cases.iter().collect();
     worst.sort_by(|one, other| one.score.unwrap_or(-1.0).total_cmp(&other.score.unwrap_or(-1.0)));
     worst.truncate(WITH_STEPS);
-    let detail = |case: &Case| if worst.iter().any(|one| one.run == case.run) { details(case) } else { None };
-    html! { @for one in &found.cases { (case(one, &place(one, &tasks), detail(one).as_ref())) } }
+    let detail =
+        |case: &Case| if worst.iter().any(|one| one.run == case.run) { (shown.details)(case) } else { None };
+    html! { @for one in &found.cases { (case(one, &place(one, &tasks), detail(one).as_ref(), shown.served)) } }
 }
 
 fn about(found: &Report) -> Markup {

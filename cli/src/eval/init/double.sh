@@ -1,0 +1,2 @@
+# double.sh NUMBER: prints its double
+echo $(($1 + $1 + 1))

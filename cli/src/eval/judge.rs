@@ -1,0 +1,42 @@
+//! `uwf-eval judge`: the cases of an evaluation are judged again, by the judges that their tasks have now.
+
+use std::path::PathBuf;
+
+use uwf_eval::EvalError;
+use uwf_eval::load::evaluation;
+use uwf_eval::run::judge_again;
+
+use super::args::Judge;
+use super::outcome::{self, Bounds};
+use super::planning;
+use super::run::Place;
+use crate::shell::{CliError, Session};
+
+pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliError> {
+    let place = Place::of(session)?;
+    let store = session.store()?;
+    let known = evaluation(&store, &args.name)?;
+    if known.finished_at.is_none() {
+        return Err(CliError::user(format!("evaluation {} is not finished", args.name))
+            .with_hint(format!("go on with: uwf-eval run --resume {}", args.name)));
+    }
+    let paths: Vec<PathBuf> = known.tasks.iter().map(|task| PathBuf::from(&task.path)).collect();
+    let tasks = planning::load(session, &paths, &place.scratch())?;
+    let mock = args.judge_mock.as_ref().map(|file| session.cwd.join(file).display().to_string());
+    let provider = place.provider(mock.as_deref().or(known.config.judge_mock.as_deref()))?;
+    (session.catch_signals)(&session.stop);
+    let sandbox = known.config.sandbox.clone().unwrap_or_else(|| "strict".to_owned());
+    let stop = session.stop.clone();
+    let judging = place.judging(&stop, &sandbox, &provider);
+    let judged = judge_again(&store, &known, (&tasks, &judging), &mut |case| {
+        let score = super::show::score(case.score);
+        session.ui.note(&format!("{}/{} {} {score}", case.task, case.repeat, case.outcome.as_str()));
+    });
+    if let (Err(EvalError::Stopped), Some(signal)) = (&judged, stop.signal()) {
+        let error = format!("stopped by signal {signal}").into();
+        let hint = Some("nothing was changed".to_owned());
+        return Err(CliError::Said { error, hint, exit: u8::try_from(128 + signal).unwrap_or(1) });
+    }
+    judged?;
+    outcome::tell(session, &args.name, &Bounds { min: args.min, max_unscored: args.max_unscored })
+}

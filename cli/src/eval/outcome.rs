@@ -1,0 +1,155 @@
+//! What an evaluation came to, and the exit status that says so.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use uwf_eval::{Case, Loaded, Outcome, load};
+
+use super::show::score;
+use crate::shell::{CliError, OK, Session, Text, USER, render};
+
+/// There is no result: too many cases have no score.
+pub(super) const NO_RESULT: u8 = 3;
+
+/// What an evaluation has to come to.
+pub(super) struct Bounds {
+    /// The least mean score.
+    pub(super) min: Option<f64>,
+    /// The part of cases that may have no score, in percent.
+    pub(super) max_unscored: f64,
+}
+
+/// What it came to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    name: String,
+    done: bool,
+    planned: usize,
+    #[serde(flatten)]
+    total: Sum,
+    tasks: Vec<TaskView>,
+}
+
+/// What the cases of a task came to.
+#[derive(Serialize)]
+struct TaskView {
+    task: String,
+    #[serde(flatten)]
+    sum: Sum,
+}
+
+/// Cases, counted.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sum {
+    cases: usize,
+    scored: usize,
+    unscored: usize,
+    failed: usize,
+    errors: usize,
+    /// Taken from earlier evaluations.
+    cached: usize,
+    /// The mean of the scores that there are; of several tasks, the mean of theirs.
+    score: Option<f64>,
+    cost_usd: Option<f64>,
+    seconds: f64,
+}
+
+/// Prints what an evaluation came to; gives the exit status.
+pub(super) fn tell(session: &mut Session<'_>, name: &str, bounds: &Bounds) -> Result<u8, CliError> {
+    let view = View::of(load(&session.store()?, name)?);
+    session.ui.result(&view, || text(&view))?;
+    let silent = view.total.unscored + view.total.errors;
+    let part = 100.0 * silent as f64 / view.total.cases.max(1) as f64;
+    if view.total.cases == 0 || part > bounds.max_unscored {
+        let error = format!("no result: {silent} of {} cases have no score", view.total.cases).into();
+        let hint = Some(format!("see why with: uwf-eval show {name}; --max-unscored says how many may"));
+        return Err(CliError::Said { error, hint, exit: NO_RESULT });
+    }
+    match (bounds.min, view.total.score) {
+        (Some(min), Some(score)) if score < min => Err(CliError::Said {
+            error: format!("the score {score:.4} is below {min}").into(),
+            hint: None,
+            exit: USER,
+        }),
+        _ => Ok(OK),
+    }
+}
+
+impl View {
+    fn of(loaded: Loaded) -> View {
+        let Loaded { evaluation, cases } = loaded;
+        let mut by_task: BTreeMap<&str, Vec<&Case>> = BTreeMap::new();
+        for case in &cases {
+            by_task.entry(&case.task).or_default().push(case);
+        }
+        let none = Vec::new();
+        let tasks: Vec<TaskView> = evaluation
+            .tasks
+            .iter()
+            .map(|task| {
+                let cases = by_task.get(task.name.as_str()).unwrap_or(&none);
+                TaskView { task: task.name.clone(), sum: Sum::of(cases) }
+            })
+            .collect();
+        let mut total = Sum::of(&cases.iter().collect::<Vec<_>>());
+        total.score = mean(tasks.iter().filter_map(|task| task.sum.score));
+        View {
+            name: evaluation.name,
+            done: evaluation.finished_at.is_some(),
+            planned: evaluation.tasks.len() * evaluation.config.count as usize,
+            total,
+            tasks,
+        }
+    }
+}
+
+impl Sum {
+    fn of(cases: &[&Case]) -> Sum {
+        let count = |outcome: Outcome| cases.iter().filter(|case| case.outcome == outcome).count();
+        let costs = cases.iter().filter_map(|case| case.cost_usd);
+        Sum {
+            cases: cases.len(),
+            scored: count(Outcome::Scored),
+            unscored: count(Outcome::Unscored),
+            failed: count(Outcome::Failed),
+            errors: count(Outcome::Error),
+            cached: cases.iter().filter(|case| case.cached).count(),
+            score: mean(cases.iter().filter_map(|case| case.score)),
+            cost_usd: costs.reduce(|one, other| one + other),
+            seconds: cases.iter().map(|case| case.seconds).sum(),
+        }
+    }
+}
+
+fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = numbers.fold((0.0, 0_u32), |(sum, count), number| (sum + number, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn text(view: &View) -> Text {
+    let cells = |name: &str, sum: &Sum| {
+        [
+            name.to_owned(),
+            score(sum.score),
+            sum.cases.to_string(),
+            sum.failed.to_string(),
+            sum.unscored.to_string(),
+            sum.errors.to_string(),
+            render::cost(sum.cost_usd, 0),
+            render::duration((sum.seconds * 1000.0).max(0.0) as u64),
+        ]
+    };
+    let mut rows: Vec<_> = view.tasks.iter().map(|task| cells(&task.task, &task.sum)).collect();
+    if view.tasks.len() > 1 {
+        rows.push(cells("all", &view.total));
+    }
+    let table =
+        render::table(["TASK", "SCORE", "CASES", "FAILED", "UNSCORED", "ERRORS", "COST", "TIME"], &rows);
+    let taken = match view.total.cached {
+        0 => String::new(),
+        count => format!("{count} of these threads were run by earlier evaluations; --fresh runs others\n"),
+    };
+    Text::from(table).then(format!("\n{taken}more: uwf-eval show {}\n", view.name))
+}

@@ -1,0 +1,197 @@
+//! Judges that are programs: scripts of the task, and the command of `tests`. Each runs as a model's commands do, in the sandbox,
+//! on a copy of the workspace, in a process group that ends with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use uwf_agent::external::Confined;
+use uwf_engine::Env;
+use uwf_engine::builtin::META_SCHEMA;
+use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::{ProcessSpec, Sinks, SpawnError, StopSignal, run_within};
+use uwf_store::{excerpt, schema, sounds_secret};
+
+use super::copies::Copied;
+use super::{Bench, Said, Silent};
+use crate::EvalError;
+use crate::task::JudgeSpec;
+
+/// What a judge may say.
+const MOST: usize = 1024 * 1024;
+/// How much of what it said is told where it is wrong.
+const SHOWN: usize = 200;
+/// What a process is told that has to end.
+const TERMINATE: usize = 15;
+/// The word by which `uwf` runs a program in the sandbox.
+const CONFINED: &str = "run-confined";
+/// The variable with the file that has the record of the thread.
+const RECORD: &str = "UWF_EVAL_THREAD";
+
+/// What a program that judges came to.
+struct Ran {
+    status: Option<i32>,
+    stdout: Vec<u8>,
+    last_words: String,
+}
+
+/// A script: `<entry> <cwd> <thread>` prints `{"score": …, "data": …}`.
+pub(super) fn judge(
+    bench: &Bench<'_>,
+    judge: &JudgeSpec,
+    (entry, timeout): (&Path, Duration),
+) -> Result<Said, Silent> {
+    let copied = bench.copies.make()?;
+    let workspace = copied.workspace();
+    let args = [workspace.display().to_string(), bench.subject.thread.to_string()];
+    let ran = run(bench, (&copied, timeout), &entry.display().to_string(), &args)?;
+    match ran.status {
+        Some(0) => {}
+        Some(status) => {
+            return Err(Silent::Error(format!("exit status {status}{}", behind(&ran.last_words))));
+        }
+        None => return Err(Silent::Error(format!("a signal ended it{}", behind(&ran.last_words)))),
+    }
+    let (score, data) = said(&ran.stdout, judge).map_err(Silent::Error)?;
+    let type_ = match &judge.schema {
+        Some(schema) => bench.store.put(&META_SCHEMA, schema)?,
+        None => bench.records.data,
+    };
+    Ok(Said::of(score, bench.keep(&type_, &data)?))
+}
+
+/// The command of `tests`: 1 where it succeeds, else 0.
+pub(super) fn tests(bench: &Bench<'_>, command: &str, timeout: Duration) -> Result<Said, Silent> {
+    let copied = bench.copies.make()?;
+    let ran = run(bench, (&copied, timeout), "/bin/sh", &["-c".to_owned(), command.to_owned()])?;
+    let passed = match ran.status {
+        Some(126 | 127) | None => {
+            let why = format!("the command cannot be run{}", behind(&ran.last_words));
+            return Err(Silent::Error(why));
+        }
+        Some(status) => status == 0,
+    };
+    let tail = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let from = text.char_indices().rev().nth(3999).map_or(0, |(at, _)| at);
+        text[from..].to_owned()
+    };
+    let found = json!({
+        "command": command, "exitStatus": ran.status, "stdout": tail(&ran.stdout), "stderr": ran.last_words,
+    });
+    let score = if passed { 1.0 } else { 0.0 };
+    Ok(Said::of(score, bench.keep(&bench.records.data, &found)?))
+}
+
+/// What a script printed: its score, none where it gives none, and what it found.
+fn said(stdout: &[u8], judge: &JudgeSpec) -> Result<(Option<f64>, Value), String> {
+    let text = String::from_utf8_lossy(stdout);
+    let shown = || excerpt(text.trim(), SHOWN).into_owned();
+    if text.trim().is_empty() {
+        return Err("it printed nothing: expected {\"score\": …, \"data\": …}".to_owned());
+    }
+    let value: Value = serde_json::from_str(text.trim())
+        .map_err(|error| format!("what it printed is no JSON ({error}): {}", shown()))?;
+    let fields = value.as_object().ok_or_else(|| format!("what it printed is no object: {}", shown()))?;
+    let score = match fields.get("score") {
+        Some(Value::Null) if judge.weight == 0.0 => None,
+        None => return Err(format!("what it printed has no `score`: {}", shown())),
+        Some(score) => {
+            let number = score.as_f64().filter(|number| (0.0..=1.0).contains(number));
+            Some(number.ok_or_else(|| format!("its score must be from 0 to 1, not {score}"))?)
+        }
+    };
+    let data = fields.get("data").cloned().unwrap_or(Value::Null);
+    let violations = match &judge.schema {
+        Some(schema) => schema::validate(schema, &data).map_err(|error| error.to_string())?,
+        None => Vec::new(),
+    };
+    match violations.is_empty() {
+        true => Ok((score, data)),
+        false => Err(format!("its data does not obey its schema: {}", schema::sentence(&violations))),
+    }
+}
+
+/// Runs a program on a copy of the workspace.
+fn run(
+    bench: &Bench<'_>,
+    (copied, timeout): (&Copied, Duration),
+    program: &str,
+    args: &[String],
+) -> Result<Ran, Silent> {
+    let (judging, cwd) = (bench.judging, copied.workspace());
+    let record = copied.beside().join("thread.json");
+    let told = uwf_store::json::line(&bench.seen.to_json(bench.subject));
+    fs::write(&record, told).map_err(|source| EvalError::Disk { path: record.clone(), source })?;
+    let env = environment(judging.env, &record);
+    let command = confined(bench, (program, args), &copied.beside());
+    let stop = StopSignal::default();
+    let spec = ProcessSpec {
+        file: &command.program,
+        command: &command,
+        args: Vec::new(),
+        cwd: &cwd,
+        env: &env,
+        deadline: Some(timeout),
+        inherit_stderr: false,
+        stop: &stop,
+    };
+    let (mut stdout, mut too_much) = (Vec::new(), false);
+    let mut hear = |bytes: &[u8]| {
+        if stdout.len() + bytes.len() > MOST {
+            too_much = true;
+            stop.cell().store(TERMINATE, Ordering::SeqCst);
+        } else {
+            stdout.extend_from_slice(bytes);
+        }
+    };
+    let mut idle = || {
+        if judging.stop.signal().is_some() {
+            stop.cell().store(TERMINATE, Ordering::SeqCst);
+        }
+    };
+    let ran = run_within(&spec, None, &mut Sinks { stdout: &mut hear, stderr: &mut |_| (), idle: &mut idle });
+    match ran {
+        _ if too_much => Err(Silent::Error("it printed more than 1 MiB".to_owned())),
+        Err(SpawnError::Stopped { .. }) => Err(Silent::Broken(EvalError::Stopped)),
+        Err(SpawnError::Deadline { .. }) => {
+            Err(Silent::Error(format!("it took longer than {} s", timeout.as_secs_f64())))
+        }
+        Err(error) => {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            Err(Silent::Error(format!("{error}{}", cause.unwrap_or_default())))
+        }
+        Ok(finished) => Ok(Ran { status: finished.status.code(), stdout, last_words: finished.stderr_tail }),
+    }
+}
+
+/// The command, in the sandbox that was asked for.
+fn confined(bench: &Bench<'_>, (program, args): (&str, &[String]), beside: &Path) -> AgentCommand {
+    let words = std::iter::once(program.to_owned()).chain(args.iter().cloned());
+    let judging = bench.judging;
+    if judging.sandbox == "off" {
+        return AgentCommand::new(program, args.to_vec());
+    }
+    let readable: Vec<PathBuf> = vec![bench.subject.task.to_owned(), beside.to_owned()];
+    let level = serde_json::from_value(json!(judging.sandbox)).unwrap_or_default();
+    let asked = json!(Confined::reading(level, readable));
+    let words = [CONFINED.to_owned(), asked.to_string()].into_iter().chain(words);
+    AgentCommand::new(judging.program, words.collect())
+}
+
+/// What a judge sees of the environment: nothing that sounds secret, and where the record of the thread is.
+fn environment(env: &Env, record: &Path) -> Env {
+    let is_secret = |name: &std::ffi::OsStr| sounds_secret(&name.to_string_lossy());
+    let mut seen: Env = env.iter().filter(|(name, _)| !is_secret(name)).collect();
+    seen.set(RECORD, record);
+    seen
+}
+
+fn behind(last_words: &str) -> String {
+    match last_words.trim() {
+        "" => String::new(),
+        words => format!("; its last words: {}", excerpt(words, SHOWN)),
+    }
+}

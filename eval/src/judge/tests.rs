@@ -1,0 +1,35 @@
+//! What all judges say together.
+
+use super::*;
+
+fn judge(name: &str, weight: f64, score: Option<f64>) -> RunJudge {
+    let error = score.is_none().then(|| "?".to_owned());
+    RunJudge {
+        name: name.to_owned(),
+        score,
+        weight,
+        data_hash: None,
+        error,
+        votes: Vec::new(),
+        cost_usd: None,
+    }
+}
+
+#[test]
+fn weights_count_and_who_cannot_say_leaves_no_score() {
+    let judges = [judge("a", 3.0, Some(1.0)), judge("b", 1.0, Some(0.0)), judge("c", 0.0, None)];
+    assert_eq!(overall(Outcome::Scored, None, &judges).overall, Some(0.75));
+    let silent = [judge("a", 3.0, Some(1.0)), judge("b", 1.0, None)];
+    let scored = overall(Outcome::Scored, None, &silent);
+    assert_eq!((scored.outcome, scored.overall), (Outcome::Unscored, None));
+    assert_eq!(scored.reason.as_deref(), Some("no score of b"));
+}
+
+#[test]
+fn a_workflow_that_failed_has_what_its_judges_say_or_nothing() {
+    let why = || Some("it made 5 steps".to_owned());
+    let scored = overall(Outcome::Failed, why(), &[judge("a", 1.0, Some(0.5))]);
+    assert_eq!((scored.outcome, scored.overall, scored.reason), (Outcome::Failed, Some(0.5), why()));
+    assert_eq!(overall(Outcome::Failed, why(), &[judge("a", 1.0, None)]).overall, Some(0.0));
+    assert_eq!(overall(Outcome::Error, why(), &[]).overall, None);
+}

@@ -1,0 +1,97 @@
+//! A thread is run as `uwf thread exec` runs one: a process in a group of its own, which ends at the limits of its case.
+
+use std::ffi::OsString;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use uwf_engine::ThreadId;
+use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::{ProcessSpec, Sinks, SpawnError, StopSignal, run_within};
+
+use super::{Measured, Runner};
+use crate::task::Limits;
+
+/// How often it is looked at what a thread has cost.
+const LOOK: Duration = Duration::from_millis(500);
+/// What a process is told that has to end.
+const TERMINATE: usize = 15;
+
+/// How a process that ran a thread ended.
+#[derive(Debug)]
+pub(super) enum Drove {
+    /// By itself, with this status; its last words where it could do nothing.
+    Exited {
+        /// The exit status; none where a signal ended it.
+        status: Option<i32>,
+        /// What it said last.
+        last_words: String,
+    },
+    /// It was ended: the case has used up one of its limits.
+    Limit(String),
+    /// It was ended: this program is to stop.
+    Stopped,
+    /// It could not be started, or not be waited for.
+    Failed(SpawnError),
+}
+
+/// Runs a thread on from where it stands, after `so_far`.
+pub(super) fn drive(runner: &Runner<'_>, thread: &ThreadId, (limits, so_far): (&Limits, &Measured)) -> Drove {
+    let left = u64::from(limits.max_steps).saturating_sub(so_far.steps);
+    if left == 0 {
+        return Drove::Limit(format!("it made {} steps", limits.max_steps));
+    }
+    let spent = Duration::try_from_secs_f64(so_far.seconds).unwrap_or_default();
+    let time = limits.timeout.saturating_sub(spent);
+    let late = || Drove::Limit(format!("it took longer than {}", told(limits.timeout)));
+    if time.is_zero() {
+        return late();
+    }
+    let command = AgentCommand::new(runner.program, Vec::new());
+    let words = ["--quiet", "--format", "json", "--color", "never", "thread", "exec", thread.as_str()];
+    let bounds = ["--until-end".to_owned(), "--max-steps".to_owned(), left.to_string()];
+    let args = words.map(OsString::from).into_iter().chain(bounds.map(OsString::from)).collect();
+    let stop = StopSignal::default();
+    let spec = ProcessSpec {
+        command: &command,
+        file: runner.program,
+        args,
+        cwd: runner.root,
+        env: runner.env,
+        deadline: Some(time),
+        inherit_stderr: false,
+        stop: &stop,
+    };
+    let (mut too_dear, mut looked) = (None, Instant::now());
+    let mut idle = || {
+        if runner.stop.signal().is_some() {
+            stop.cell().store(TERMINATE, Ordering::SeqCst);
+        }
+        let Some(most) = limits.cost_usd.filter(|_| looked.elapsed() >= LOOK) else { return };
+        looked = Instant::now();
+        let cost = Measured::of(runner.store, thread).ok().and_then(|measured| measured.cost_usd);
+        if let Some(cost) = cost.filter(|cost| *cost > most) {
+            too_dear = Some(cost);
+            stop.cell().store(TERMINATE, Ordering::SeqCst);
+        }
+    };
+    let mut sinks = Sinks { stdout: &mut |_| (), stderr: &mut |_| (), idle: &mut idle };
+    let ran = run_within(&spec, None, &mut sinks);
+    match (ran, too_dear) {
+        (_, Some(cost)) => {
+            Drove::Limit(format!("it cost ${cost:.4}, more than ${}", limits.cost_usd.unwrap_or(0.0)))
+        }
+        (Ok(finished), None) if runner.stop.signal().is_none() => {
+            Drove::Exited { status: finished.status.code(), last_words: finished.stderr_tail }
+        }
+        (Ok(_) | Err(SpawnError::Stopped { .. }), None) => Drove::Stopped,
+        (Err(SpawnError::Deadline { .. }), None) => late(),
+        (Err(error), None) => Drove::Failed(error),
+    }
+}
+
+fn told(time: Duration) -> String {
+    match time.as_secs() {
+        0..120 => format!("{} s", time.as_secs_f64()),
+        seconds => format!("{} min", seconds as f64 / 60.0),
+    }
+}

@@ -1,0 +1,45 @@
+//! What a thread took so far: steps, time, tokens, money; of the threads that it called, too.
+
+use uwf_engine::ThreadId;
+use uwf_engine::thread::{ThreadError, chain, head};
+use uwf_engine::view::{Spent, SpentBy};
+use uwf_store::Store;
+
+use crate::case::Tokens;
+
+/// What a thread took so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Measured {
+    /// How many steps its chain has.
+    pub(crate) steps: u64,
+    /// How long they took, with attempts that failed.
+    pub(crate) seconds: f64,
+    /// What they used.
+    pub(crate) tokens: Tokens,
+    /// What they cost; none where nobody knows.
+    pub(crate) cost_usd: Option<f64>,
+    /// The model, where one model alone is told.
+    pub(crate) model: Option<String>,
+}
+
+impl Measured {
+    /// Of a thread.
+    pub(crate) fn of(store: &Store, thread: &ThreadId) -> Result<Measured, ThreadError> {
+        let chain = chain(store, &head(store, thread)?.hash)?;
+        let spent = Spent::of(store, Some(thread), None, SpentBy::Model)?;
+        let milliseconds: u64 = chain.steps.iter().map(|(_, step)| step.duration_ms()).sum();
+        let mut models = spent.rows.iter().filter_map(|row| row.name.clone());
+        let model = models.next().filter(|_| models.next().is_none());
+        Ok(Measured {
+            steps: chain.steps.len() as u64,
+            seconds: milliseconds as f64 / 1000.0,
+            tokens: Tokens {
+                input: spent.total.input_tokens,
+                output: spent.total.output_tokens,
+                turns: spent.total.turns,
+            },
+            cost_usd: spent.total.cost,
+            model,
+        })
+    }
+}

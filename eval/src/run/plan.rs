@@ -1,0 +1,135 @@
+//! What is to be run: tasks, each with a workflow, so often.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use uwf_store::Hash;
+
+use super::is_finished;
+use crate::record::{CaseRef, EvalConfig, Evaluation, TaskRef};
+use crate::task::Task;
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Plan {
+    /// What the evaluation is called.
+    pub name: String,
+    /// What is the same for all cases.
+    pub config: EvalConfig,
+    /// The tasks.
+    pub tasks: Vec<Planned>,
+}
+
+/// A task with the workflow that is run for it.
+#[derive(Debug)]
+pub struct Planned {
+    /// The task.
+    pub task: Task,
+    /// The Workflow node.
+    pub workflow: Hash,
+    /// What that is called.
+    pub workflow_name: String,
+    /// What plays in the place of a model.
+    pub script: Option<Script>,
+}
+
+/// A script that plays in the place of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The file; absolute.
+    pub path: PathBuf,
+    /// Its text, as a hash.
+    pub hash: String,
+}
+
+/// A case that is to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    /// Which task.
+    pub(super) task: usize,
+    /// Which of its cases, from 1.
+    pub(super) repeat: u32,
+}
+
+/// An evaluation cannot go on with a plan.
+#[derive(Debug, Error)]
+#[error("evaluation {name} was begun with another {differs}")]
+pub struct PlanError {
+    /// The evaluation.
+    pub name: String,
+    /// What differs.
+    pub differs: String,
+}
+
+impl Planned {
+    /// As it is recorded.
+    pub(super) fn reference(&self) -> TaskRef {
+        TaskRef {
+            name: self.task.name.clone(),
+            path: self.task.path.display().to_string(),
+            hash: self.task.hash.clone(),
+            workflow: self.workflow,
+            workflow_name: self.workflow_name.clone(),
+        }
+    }
+}
+
+impl Plan {
+    /// All cases: the first of each task before the second of any, so that what is interrupted tells of all.
+    pub(super) fn cases(&self) -> impl Iterator<Item = Slot> + '_ {
+        (1..=self.config.count)
+            .flat_map(|repeat| (0..self.tasks.len()).map(move |task| Slot { task, repeat }))
+    }
+
+    /// Those that are not among the finished ones.
+    pub(super) fn missing(&self, finished: &[CaseRef]) -> Vec<Slot> {
+        self.cases()
+            .filter(|slot| !is_finished(finished, &self.tasks[slot.task].task.name, slot.repeat))
+            .collect()
+    }
+
+    /// Whether an evaluation that was begun can go on by this plan: all is the same, or only more cases are wanted.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn check_same(&self, begun: &Evaluation) -> Result<(), PlanError> {
+        let differs = self.differences(begun);
+        if differs.is_empty() {
+            return Ok(());
+        }
+        Err(PlanError { name: self.name.clone(), differs: differs.join(", ") })
+    }
+
+    fn differences(&self, begun: &Evaluation) -> Vec<String> {
+        let (ours, theirs) = (&self.config, &begun.config);
+        let all = [
+            ("agent", ours.agent != theirs.agent),
+            ("model", ours.model != theirs.model),
+            ("version of the engine", ours.engine_version != theirs.engine_version),
+            ("sandbox", ours.sandbox != theirs.sandbox),
+            ("seed", ours.seed != theirs.seed),
+            ("larger count", ours.count < theirs.count),
+            ("mock script", (&ours.mock, ours.offline) != (&theirs.mock, theirs.offline)),
+        ];
+        let mut found: Vec<String> =
+            all.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what.to_owned()).collect();
+        for planned in &self.tasks {
+            match begun.tasks.iter().find(|task| task.name == planned.task.name) {
+                None => found.push(format!("set of tasks: not `{}`", planned.task.name)),
+                Some(task) if task.hash != planned.task.hash => {
+                    found.push(format!("content of task `{}`", task.name));
+                }
+                Some(task) if task.workflow != planned.workflow => {
+                    found.push(format!("workflow for `{}`: {}", task.name, task.workflow_name));
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(task) =
+            begun.tasks.iter().find(|task| !self.tasks.iter().any(|planned| planned.task.name == task.name))
+        {
+            found.push(format!("set of tasks: `{}`, too", task.name));
+        }
+        found
+    }
+}

@@ -1,0 +1,61 @@
+//! How a thread ended, and whether that was the workflow's doing or the infrastructure's.
+
+use uwf_engine::ThreadId;
+use uwf_engine::record::{error, phase};
+use uwf_engine::thread::{Status, ThreadError, all_failures, head, paused, step_node};
+use uwf_store::{Hash, Store};
+
+/// How a thread ended, as far as its case is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The workflow came to its end.
+    Ended,
+    /// The workflow did not: why.
+    Failed(String),
+    /// The infrastructure failed: why. It may not, next time.
+    Broken(String),
+    /// There is nothing in the way of its next step.
+    Idle,
+}
+
+/// Where steps fail, in the agents' words, that says nothing of the workflow: there was no completion, commands could not be
+/// confined, an agent could not be started or failed by itself.
+const INFRASTRUCTURE: [&str; 4] = ["provider", "sandbox", "spawn", "agent"];
+
+/// How a thread stands.
+pub(super) fn standing(store: &Store, thread: &ThreadId) -> Result<Standing, ThreadError> {
+    let head = head(store, thread)?;
+    match &head.status {
+        Status::Ended { .. } => return Ok(Standing::Ended),
+        Status::Cancelled { .. } => return Ok(Standing::Failed("it was cancelled".to_owned())),
+        Status::Suspended { role, message } => {
+            let asked = format!("{role} asks a person: {}", first_line(message));
+            return Ok(Standing::Failed(asked));
+        }
+        Status::Idle => {}
+    }
+    if let Some(pause) = paused(store, thread)? {
+        return Ok(Standing::Failed(format!("it was paused: {}", first_line(&pause.reason))));
+    }
+    let mut last: Option<(u64, String, Hash)> = None;
+    for failures in all_failures(store, Some(thread))? {
+        for step in failures.steps? {
+            let step = step_node(store, &step)?;
+            if last.as_ref().is_none_or(|(at, ..)| *at <= step.completed_at_ms) {
+                last = Some((step.completed_at_ms, step.role.clone(), step.output));
+            }
+        }
+    }
+    let Some((_, role, output)) = last else { return Ok(Standing::Idle) };
+    let output = store.get(&output)?.payload;
+    let why = format!("{role} failed: {}", first_line(error(&output).unwrap_or("it gave no reason")));
+    Ok(match phase(&output).is_some_and(|phase| INFRASTRUCTURE.contains(&phase)) {
+        true => Standing::Broken(why),
+        false => Standing::Failed(why),
+    })
+}
+
+/// What fits into a row.
+pub(super) fn first_line(text: &str) -> String {
+    uwf_store::excerpt(text.trim().lines().next().unwrap_or_default(), 300).into_owned()
+}
