@@ -126,8 +126,8 @@ fn copy(from: &Path, to: &Path) {
 fn is_right(site: &Site, thread: &str) -> bool {
     let listed = site.uwf(&["step", "list", thread]).ok().json();
     let makers = ["developer", "judge"];
-    let steps = listed["steps"].as_array().unwrap()[1..].iter();
-    let made = steps.filter(|step| makers.contains(&step["role"].as_str().unwrap())).next_back();
+    let mut steps = listed["steps"].as_array().unwrap()[1..].iter();
+    let made = steps.rfind(|step| makers.contains(&step["role"].as_str().unwrap()));
     let Some(made) = made else { return false };
     let shown = site.uwf(&["step", "show", made["hash"].as_str().unwrap()]).ok().json();
     let drawn = shown["settings"]["provider"]["behaviour"].as_str().unwrap().to_owned();

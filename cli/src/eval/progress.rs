@@ -82,11 +82,8 @@ impl Progress {
     }
 
     fn status(&self) -> String {
-        let passed = if self.done == 0 {
-            String::new()
-        } else {
-            format!(", {} % passed", 100 * self.passed / self.done)
-        };
+        let percent = (100 * self.passed).checked_div(self.done);
+        let passed = percent.map(|percent| format!(", {percent} % passed")).unwrap_or_default();
         let cost = self.cost.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
         let left = self.left().map(|left| format!(", {left} left")).unwrap_or_default();
         format!("{}/{} cases{passed}{cost}{left}", self.done, self.planned)

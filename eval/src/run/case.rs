@@ -1,6 +1,6 @@
 //! One case, from its beginning, or from where it was left, to its record.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -146,14 +146,14 @@ impl Work<'_> {
     }
 
     /// Makes sure that the thread is there, with its workspace and its options.
-    fn begin(&self, thread: &ThreadId, workspace: &PathBuf, repeat: u32) -> Result<(), EvalError> {
+    fn begin(&self, thread: &ThreadId, workspace: &Path, repeat: u32) -> Result<(), EvalError> {
         let (store, task) = (self.runner.store, &self.planned.task);
         if store.vars().get_now(&format!("{}{thread}", thread::HEADS))?.is_none() {
             workspace::make(task, workspace)?;
         }
         let options = self.options(repeat);
         thread::keep_options(store, thread, &options)?;
-        let cwd = workspace.to_str().ok_or_else(|| EvalError::NotText { path: workspace.clone() })?;
+        let cwd = workspace.to_str().ok_or_else(|| EvalError::NotText { path: workspace.to_owned() })?;
         Ok(thread::start_as(store, thread, (&self.planned.workflow, &task.prompt, cwd))?)
     }
 

@@ -47,7 +47,8 @@ fn draw(svg: &mut String, spots: &[Spot<'_>], unit: &dyn Fn(f64) -> String) -> D
         .bold_line_style(RULE)
         .light_line_style(TRANSPARENT)
         .draw()?;
-    let mut names = Names::default();
+    let places = spots.iter().map(|spot| chart.backend_coord(&(spot.amount, spot.score)));
+    let mut names = Names { taken: places.map(|(x, y)| [x - 5, y - 5, x + 5, y + 5]).collect() };
     for spot in spots {
         let color = SERIES[spot.series.min(1)];
         chart.draw_series([Circle::new((spot.amount, spot.score), 5, color.filled())])?;
@@ -65,7 +66,7 @@ fn draw(svg: &mut String, spots: &[Spot<'_>], unit: &dyn Fn(f64) -> String) -> D
     root.present()
 }
 
-/// Where names are, so that none is written over another.
+/// Where names and spots are, so that none is written over another.
 #[derive(Default)]
 struct Names {
     taken: Vec<[i32; 4]>,

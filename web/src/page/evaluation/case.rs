@@ -18,7 +18,7 @@ pub(super) fn case(case: &Case, place: &str, detail: Option<&CaseDetail>, served
         details .case id=(place) {
             summary {
                 (chip(case.outcome.as_str())) " " strong { (visible(&case.task)) "/" (case.repeat) }
-                span .gist { (words::score(case.score)) " · " (words::seconds(case.seconds)) " · " (words::usd(case.cost_usd)) }
+                span .gist { (words::score(case.score)) " · " (words::seconds(case.seconds)) @if case.cost_usd.is_some() { " · " (words::usd(case.cost_usd)) } }
             }
             div {
                 (about(case, served))
