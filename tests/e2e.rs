@@ -116,6 +116,8 @@ mod tasks;
 mod terminal;
 #[path = "e2e/thread.rs"]
 mod thread;
+#[path = "e2e/told.rs"]
+mod told;
 #[path = "e2e/tools.rs"]
 mod tools;
 #[path = "e2e/trace.rs"]

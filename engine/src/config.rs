@@ -301,6 +301,11 @@ impl Config {
         self.agents.keys().chain(self.defined.keys()).map(String::as_str).collect()
     }
 
+    /// The names of all agents, the ones that resemble `name` most first.
+    pub fn known_agents(&self, name: &str) -> Vec<String> {
+        suggest::sorted(name, self.agent_names().into_iter().chain([BUILTIN]))
+    }
+
     /// Who plays `role` of `workflow`: the override, else the default, else nobody in particular (the builtin agent).
     ///
     /// # Errors
@@ -319,10 +324,7 @@ impl Config {
             Some(command) => Ok(Some(command)),
             None if [BUILTIN, BUILTIN_ALIAS].contains(&alias) => Ok(None),
             None => {
-                let meant = suggest::one(alias, self.defined.keys());
-                let mut known: Vec<String> = meant.into_iter().collect();
-                known.extend(suggest::sorted(alias, self.agents.keys()));
-                known.push(BUILTIN.to_owned());
+                let known = self.known_agents(alias);
                 let named_by = Some(named_by.to_owned());
                 Err(ConfigError::UnknownAgent { alias: alias.to_owned(), named_by, known })
             }

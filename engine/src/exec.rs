@@ -248,7 +248,12 @@ impl<'a> LogEvent<'a> {
                 status: record::status(&played.output).unwrap_or_default(),
                 duration_ms: played.step.duration_ms(),
             },
-            Err(error) => LogEvent::Error { role, error: log::line(&error.to_string()) },
+            Err(error) => {
+                let (line, own) = (log::line(&error.to_string()), error.of_agent());
+                let hint = own.as_ref().map_or_else(|| error.hint(), |own| own.hint.clone());
+                let error = own.map_or_else(|| line.clone(), |own| format!("{line}: {}", own.error));
+                LogEvent::Error { role, error, hint }
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 //! The record of a thread is its nodes; this only tells when what was tried, and nothing reads it back but `uwf log`,
 //! and whoever asks why a run of another process made no step.
 //! So a line that cannot be written is left out and never fails a step, and nothing that may be secret is in one: no
-//! prompts, no arguments of agents, and of what they say only the reason that a failed step gives: its first line, cut
-//! at 300 characters. Each line is one write to a file opened for appending: those of several processes do not mix.
+//! prompts, no arguments of agents, and of what they say only the reason that a failed step gives, or the last `error:` of one
+//! that made none: its first line, cut at 300 characters. Each line is one write to a file opened for appending: those of several processes do not mix.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -83,8 +83,11 @@ pub enum LogEvent<'a> {
     Error {
         /// The role that was to play.
         role: &'a str,
-        /// Why, see [`line()`].
+        /// Why, see [`line()`] and [`own_error`].
         error: String,
+        /// What to do about it, where that was said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     },
     /// The head moved.
     HeadMoved {
@@ -106,7 +109,37 @@ pub fn name(program: &str) -> &str {
 pub fn line(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let first = first.strip_suffix(LAST_WORDS).unwrap_or(first);
-    first.chars().take(TEXT_MAX).collect()
+    cut(first)
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(TEXT_MAX).collect()
+}
+
+/// The last error that an agent told among its last words, with its causes, and the hint below it.
+pub fn own_error(last_words: &str) -> Option<Unmade> {
+    let lines: Vec<&str> = last_words.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect();
+    let at = lines.iter().rposition(|line| line.starts_with("error: "))?;
+    let mut said = Unmade { error: lines[at].trim_start_matches("error: ").to_owned(), hint: None };
+    for more in lines[at + 1..].iter().map_while(|line| line.strip_prefix("  ")) {
+        match (more.strip_prefix("hint: "), &said.hint) {
+            (Some(hint), _) => said.hint = Some(cut(hint)),
+            (None, None) => {
+                said.error += &format!(": {}", more.trim_start().trim_start_matches("caused by: "))
+            }
+            (None, Some(_)) => break,
+        }
+    }
+    Some(Unmade { error: cut(&said.error), ..said })
+}
+
+/// Why a step was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmade {
+    /// What was in the way.
+    pub error: String,
+    /// What to do about it, where that was said.
+    pub hint: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -196,7 +229,7 @@ pub fn days(home: &Path) -> io::Result<Vec<Day>> {
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn unmade_since(home: &Path, thread: &ThreadId, since: u64) -> io::Result<Option<String>> {
+pub fn unmade_since(home: &Path, thread: &ThreadId, since: u64) -> io::Result<Option<Unmade>> {
     let since_text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(since)).to_string();
     let is_outcome = |entry: &Value| {
         let is_later = entry["time"].as_str().is_some_and(|time| *time >= *since_text);
@@ -206,7 +239,8 @@ pub fn unmade_since(home: &Path, thread: &ThreadId, since: u64) -> io::Result<Op
     for day in days(home)?.iter().rev().take_while(|day| !day.is_before(since)) {
         if let Some(last) = day.entries()?.0.into_iter().rfind(is_outcome) {
             let error = last["error"].as_str().filter(|_| last["event"] == "error");
-            return Ok(error.map(str::to_owned));
+            let hint = last["hint"].as_str().map(str::to_owned);
+            return Ok(error.map(|error| Unmade { error: error.to_owned(), hint }));
         }
     }
     Ok(None)
@@ -251,9 +285,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let thread = ThreadId::new(NOON);
         Log::new(home.path(), NOON).write(&thread, LogEvent::ThreadEnded);
-        Log::new(home.path(), NOON).write(&thread, LogEvent::Error { role: "r", error: line("a\nb") });
+        Log::new(home.path(), NOON)
+            .write(&thread, LogEvent::Error { role: "r", error: line("a\nb"), hint: None });
         Log::new(home.path(), NOON + 86_400_000).write(&thread, LogEvent::ThreadCancelled);
-        let unmade = |since| unmade_since(home.path(), &thread, since).unwrap();
+        let unmade = |since| unmade_since(home.path(), &thread, since).unwrap().map(|unmade| unmade.error);
         assert_eq!((unmade(NOON).as_deref(), unmade(NOON + 1)), (Some("a"), None));
         let days = days(home.path()).unwrap();
         assert_eq!(
@@ -295,5 +330,15 @@ mod tests {
         assert_eq!(line("it ended with signal 9; its last words:\n    sk-1"), "it ended with signal 9");
         assert_eq!(line(&format!("{}\nsk-1", "é".repeat(301))), "é".repeat(300));
         assert_eq!(name("/opt/agents/mine"), "mine");
+    }
+
+    #[test]
+    fn of_what_an_agent_said_its_own_last_error_is_told() {
+        let words =
+            "error: first\nturn 1\nerror: no model\n  caused by: no file\n  hint: set one\n  ✓ more\nbye";
+        let said = own_error(&crate::spawn::last_words(words.lines())).unwrap();
+        assert_eq!((&*said.error, said.hint.as_deref()), ("no model: no file", Some("set one")));
+        assert_eq!(own_error("; its last words:\n    sk-1"), None);
+        assert_eq!(own_error(&format!("error: {}", "é".repeat(301))).unwrap().error, "é".repeat(300));
     }
 }

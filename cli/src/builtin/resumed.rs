@@ -63,13 +63,27 @@ pub(crate) fn workspace(resumed: &ResumedRun) -> Result<PathBuf, CliError> {
 
 /// The command that continues an interrupted run in that directory: the one by which it came to be.
 pub(super) fn command(store: &Store, request: &AgentRequest, workspace: &Path, stand_alone: bool) -> String {
-    let (thread, role) = (&request.thread, &request.role);
-    if stand_alone {
-        return format!("uwf-builtin run --continue {thread}");
+    match stand_alone {
+        true => format!("uwf-builtin run --continue {}", request.thread),
+        false => command_of(store, request, workspace, None),
     }
+}
+
+/// The same of a visit that an engine asks for, by the agent of that name where an adapter plays it.
+pub(super) fn command_of(
+    store: &Store,
+    request: &AgentRequest,
+    workspace: &Path,
+    adapted: Option<&str>,
+) -> String {
+    let (thread, role) = (&request.thread, &request.role);
     // To a shell, `$COMPACT` is a variable.
     let quote = if role.starts_with('$') { "'" } else { "" };
-    let alone = format!("uwf-builtin {thread} {quote}{role}{quote}");
+    let role_word = format!("{quote}{role}{quote}");
+    let alone = match adapted {
+        Some(agent) => format!("uwf adapt {agent} --thread {thread} --role {role_word}"),
+        None => format!("uwf-builtin {thread} {role_word}"),
+    };
     let prompt = thread::role_context(store, request).map(|context| context.edge_prompt);
     let engines =
         prompt.ok().and_then(|prompt| command_for(store, thread, (role, prompt.as_str()), workspace));

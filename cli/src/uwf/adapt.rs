@@ -83,10 +83,7 @@ fn program(
 ) -> Result<Program, CliError> {
     let mut passed = args.passed.clone();
     let named = match definition.program.is_empty() {
-        true if passed.is_empty() => {
-            let error = format!("no program is named for the agent `{COMMAND}`");
-            return Err(CliError::user(error).with_hint("--agent \"command PROGRAM ARGUMENTS\""));
-        }
+        true if passed.is_empty() => return Err(no_program_named()),
         true => passed.remove(0),
         false => definition.program_of(home),
     };
@@ -96,18 +93,26 @@ fn program(
     match programs.file_of(&named, &dirs) {
         Ok(file) if programs.any_file_of(&file).is_some() => Ok(Program { file, passed }),
         Err(inside @ SpawnError::Inside { .. }) => Err(ExecError::Spawn(inside).into()),
-        _ => {
-            let (name, is_file) = (&definition.name, Path::new(&named).is_file());
-            if is_file {
-                let error = format!("the agent `{name}` cannot be run: {named} is not executable");
-                return Err(CliError::user(error).with_hint(format!("chmod +x {named}")));
-            }
-            let error = format!("the agent `{name}` is not there: no program {named}");
-            let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
-            Err(CliError::user(error)
-                .with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned())))
-        }
+        _ => Err(not_there(definition, &named)),
     }
+}
+
+/// The error of an agent whose program is its first argument, without any.
+pub(super) fn no_program_named() -> CliError {
+    let error = format!("no program is named for the agent `{COMMAND}`");
+    CliError::user(error).with_hint("--agent \"command PROGRAM ARGUMENTS\"")
+}
+
+/// The error of an agent whose program is missing, or cannot be run.
+pub(super) fn not_there(definition: &Definition, program: &str) -> CliError {
+    let name = &definition.name;
+    if Path::new(program).is_file() {
+        let error = format!("the agent `{name}` cannot be run: {program} is not executable");
+        return CliError::user(error).with_hint(format!("chmod +x {program}"));
+    }
+    let error = format!("the agent `{name}` is not there: no program {program}");
+    let hint = Some(definition.needs.hint.clone()).filter(|hint| !hint.is_empty());
+    CliError::user(error).with_hint(hint.unwrap_or_else(|| "install it, or put it into PATH".to_owned()))
 }
 
 /// What of the settings of the builtin agent holds here, too; people are told what of them does not.

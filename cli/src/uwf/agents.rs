@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use uwf_store::suggest;
-
 use super::args::Agents;
 use super::exec::builtin;
 use crate::shell::{CliError, Column, OK, Session, USER, render};
@@ -80,12 +78,11 @@ impl List<'_, '_> {
         let defined = defined::names(self.home).into_iter().filter(|name| !config.agents.contains_key(name));
         rows.extend(defined.map(|name| self.defined(&name)));
         let Some(name) = name else { return Ok(rows) };
-        let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
         rows.retain(|row| row.name == name || (row.name == BUILTIN && name == config::BUILTIN_ALIAS));
         match rows.is_empty() {
             false => Ok(rows),
             true => Err(CliError::user(format!("no such agent: `{name}`"))
-                .with_hint(format!("agents known: {}", suggest::sorted(name, names).join(", ")))),
+                .with_hint(format!("agents known: {}", config.known_agents(name).join(", ")))),
         }
     }
 

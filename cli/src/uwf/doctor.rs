@@ -3,6 +3,7 @@
 //! The engine knows nothing of sandboxes and models: for these the builtin agent is asked, as a program, and what it
 //! says is passed on as it is.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use super::args::Doctor;
 use super::exec;
 use crate::shell::checks::{HomeCheck, SettingCheck, line};
 use crate::shell::{CliError, Format, OK, Session, Text, USER, render};
+use uwf_agent::external::Definition;
 use uwf_engine::config::{self, BUILTIN, Config, ConfigError};
 use uwf_engine::home::{Env, Homes, OCAS_HOME, UWF_HOME};
 use uwf_engine::spawn::lookup::Programs;
@@ -118,6 +120,9 @@ struct AgentCheck {
     program: String,
     /// The file that would run.
     found: Option<String>,
+    /// Why its definition cannot be used; absent where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// To open a directory that is no store yet would make it one.
@@ -185,20 +190,41 @@ impl AgentChecks<'_> {
     fn agents(&self, config: &Config, builtin: &str) -> Vec<AgentCheck> {
         let own = [(BUILTIN, builtin)];
         let others = config.agents.iter().map(|(alias, agent)| (alias.as_str(), agent.program.as_str()));
-        own.into_iter()
-            .chain(others)
-            .map(|(name, program)| AgentCheck {
-                name: name.to_owned(),
-                program: program.to_owned(),
-                found: match program.strip_prefix(WORKFLOW_PREFIX) {
-                    Some(reference) => self.found_workflow(reference),
-                    None => {
-                        let program = if program == BUILTIN { builtin } else { program };
-                        self.programs(program).any_file_of(program)
-                    }
-                },
-            })
-            .collect()
+        let checks = own.into_iter().chain(others).map(|(name, program)| AgentCheck {
+            name: name.to_owned(),
+            program: program.to_owned(),
+            found: match program.strip_prefix(WORKFLOW_PREFIX) {
+                Some(reference) => self.found_workflow(reference),
+                None => {
+                    let program = if program == BUILTIN { builtin } else { program };
+                    self.programs(program).any_file_of(program)
+                }
+            },
+            error: None,
+        });
+        checks.chain(self.defined(config)).collect()
+    }
+
+    /// Those that definitions describe, as far as the configuration has them play.
+    fn defined(&self, config: &Config) -> Vec<AgentCheck> {
+        let roles = config.agent_overrides.values().flat_map(BTreeMap::values);
+        let named: BTreeSet<&String> = config.default_agent.iter().chain(roles).collect();
+        let is_defined =
+            |name: &&String| config.known_agent(name).is_some_and(|_| !config.agents.contains_key(*name));
+        let check = |name: &String| match Definition::find(&self.homes.uwf, name) {
+            Ok(definition) => {
+                let program = definition.program_of(&self.homes.uwf);
+                let found = self.programs(&program).any_file_of(&program);
+                AgentCheck { name: name.clone(), program, found, error: None }
+            }
+            Err(error) => AgentCheck {
+                name: name.clone(),
+                program: String::new(),
+                found: None,
+                error: Some(error.to_string()),
+            },
+        };
+        named.into_iter().filter(is_defined).map(check).collect()
     }
 
     /// What plays where an agent is a workflow; none where it is a file that is no workflow, or a hash that the store does
@@ -289,9 +315,12 @@ impl AgentCheck {
     fn line(&self) -> String {
         let none = || match self.program.strip_prefix(WORKFLOW_PREFIX) {
             Some(reference) => format!("no workflow can be read from {reference}"),
+            None if self.program.is_empty() => {
+                format!("it needs a program: --agent \"{} PROGRAM\"", self.name)
+            }
             None => format!("no program {}", self.program),
         };
-        let state = self.found.clone().unwrap_or_else(none);
+        let state = self.found.clone().or_else(|| self.error.clone()).unwrap_or_else(none);
         line(self.found.is_some(), format!("agent {}: {state}", self.name))
     }
 }
@@ -339,5 +368,26 @@ mod tests {
         let config = config::load(&homes.uwf).unwrap();
         let line = checks.agents(&config, BUILTIN)[1].line();
         assert_eq!(line, format!("✗ agent gone: no workflow can be read from {gone}"));
+    }
+
+    #[test]
+    fn agents_that_are_to_play_by_a_definition_are_looked_for() {
+        let (place, stop) = (Place::new(), StopSignal::default());
+        let (env, homes, cwd) = (place.env(), place.homes(), place.project());
+        let checks =
+            AgentChecks { env: &env, homes: &homes, cwd: &cwd, patience: PATIENCE, stop: &stop, clock };
+        let agents = homes.uwf.join("agents");
+        std::fs::create_dir_all(&agents).unwrap();
+        std::fs::write(agents.join("bad.yaml"), "nothing: here\n").unwrap();
+        let text = Definition::text(&homes.uwf, "goose").unwrap();
+        std::fs::write(agents.join("mine.yaml"), text.replace("program: goose", "program: no-such-goose"))
+            .unwrap();
+        let config = "defaultAgent: mine\nagentOverrides: { flow: { writer: bad, checker: mine } }\n";
+        std::fs::write(config::path(&homes.uwf), config).unwrap();
+        let found = checks.agents(&config::load(&homes.uwf).unwrap(), BUILTIN);
+        let lines: Vec<String> = found[1..].iter().map(AgentCheck::line).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("✗ agent bad: ") && lines[0].contains("bad.yaml"), "{lines:?}");
+        assert_eq!(lines[1], "✗ agent mine: no program no-such-goose");
     }
 }

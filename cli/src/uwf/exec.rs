@@ -5,6 +5,7 @@ mod complaints;
 mod context;
 mod continuation;
 mod making;
+mod players;
 mod question;
 mod run;
 mod watcher;
@@ -20,6 +21,7 @@ use super::args::{Exec, Poke, Resume};
 use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, FAILED_STEP, Format, OK, SUSPENDED, Session, Ui};
 use uwf_engine::exec::{ExecError, StepReport, check_resumable, hold, poke_once};
+use uwf_engine::spawn::SpawnError;
 use uwf_engine::thread::{self, Pause, PausedBy, Status, ThreadId};
 use uwf_engine::view::ThreadView;
 use uwf_engine::workflow;
@@ -38,6 +40,9 @@ pub(super) fn exec(session: &mut Session<'_>, what: &Exec) -> Result<u8, CliErro
         go_on: exec.until(what.until_end, steps),
         resume_with: None,
     };
+    if !what.detached && (what.until_end || steps > 1) {
+        context.find_agents_of(&thread, false)?;
+    }
     if what.detached {
         // Its stderr is the log, which is all there will be to read.
         session.ui.remarks = true;
@@ -90,6 +95,9 @@ pub(super) fn resume(session: &mut Session<'_>, what: &Resume) -> Result<u8, Cli
     let context = ExecContext::open(session, &what.how)?.with_rounds(what.rounds);
     let context =
         context.of_thread(session, &thread, Keeps::All)?.asking(session, what.until_end && !what.detached);
+    if what.until_end && !what.detached {
+        context.find_agents_of(&thread, true)?;
+    }
     let lock = if what.detached { Some(arrive(&context, &thread)?) } else { None };
     let text = match given {
         None if !what.detached => match answer(session, &context, &thread)? {
@@ -174,7 +182,7 @@ pub(super) fn poke(session: &mut Session<'_>, what: &Poke) -> Result<u8, CliErro
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let report = context
         .run(session, |engine, options, observer| poke_once(engine, &lock, &text, options, observer))
-        .map_err(|error| unmade(error, &session.ui, (&thread, &go_on)))?;
+        .map_err(|error| unmade(error, (&session.ui, &context), (&thread, &go_on)))?;
     print_step(&mut session.ui, &report)?;
     finish(session, &context, (&[report], false), None)
 }
@@ -227,9 +235,11 @@ fn exit(context: &ExecContext, reports: &[StepReport]) -> u8 {
 /// signal has cut it off.
 pub(super) fn unmade(
     mut error: ExecError,
-    ui: &Ui<'_>,
+    (ui, context): (&Ui<'_>, &ExecContext),
     (thread, go_on): (&ThreadId, &Continuation),
 ) -> CliError {
+    // Who has told of an error has said what to do about it.
+    let is_told = error.of_agent().is_some() || context.was_told(&error);
     if let ExecError::NoReply { stderr, .. } = &mut error {
         leave_unread(stderr, ui);
     }
@@ -237,7 +247,13 @@ pub(super) fn unmade(
         ExecError::Stopped { .. } => {
             Some(format!("nothing is lost; continue with: {}", go_on.command(thread)))
         }
-        ExecError::NoReply { .. } => Some(format!("try again with: {}", go_on.command(thread))),
+        ExecError::Spawn(SpawnError::Deadline { .. }) => {
+            let command = go_on.command(thread);
+            Some(format!("continue with: {command}; a longer --timeout gives it more time"))
+        }
+        ExecError::NoReply { .. } if !is_told && error.hint().is_none() => {
+            Some(format!("try again with: {}", go_on.command(thread)))
+        }
         _ => None,
     };
     hint.into_iter().fold(error.into(), CliError::with_hint)

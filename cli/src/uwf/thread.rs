@@ -14,6 +14,7 @@ use self::running::ShownThread;
 use super::args::{Start, ThreadCommand};
 use super::begin::{Begun, begin};
 use super::checkout::{CheckoutMoment, checkout};
+use super::watch::with_unmade;
 use super::{exec, export, report, step};
 use crate::shell::prompt_text::{PromptSource, WantedText};
 use crate::shell::{CliError, Format, OK, Session, Text, render};
@@ -69,7 +70,7 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
 fn start(session: &mut Session<'_>, what: &Start) -> Result<u8, CliError> {
     let source = PromptSource::of(what.prompt.as_deref(), what.file.as_deref());
     let prompt = session.prompt_text(&source, &WantedText::task())?;
-    let Begun { thread, workflow, name } = begin(session, what, &prompt)?;
+    let Begun { thread, workflow, name } = begin(session, what, &prompt, |_, _| Ok(()))?;
     session.ui.made(thread.as_str(), &ThreadStarted { workflow, thread }, || format!("{thread}\n"))?;
     if session.ui.format == Format::Text {
         session.ui.note(&format!("started `{name}`; run it with `uwf thread exec {thread}`"));
@@ -89,6 +90,7 @@ fn show(session: &mut Session<'_>, thread: &str) -> Result<u8, CliError> {
         .linked(&store, &head)?
         .running(&lock::running(&homes.uwf, &thread))
         .with_artifacts(&store, &workflow)?;
+    let view = with_unmade((&homes, &store), view)?;
     let outcome = ThreadOutcome::of(&store, &thread, &head, &start).ok();
     let shown = ShownThread::of(view, &homes, &store).with(outcome);
     let resumes = match thread::again(&store, &workflow, &head, None) {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::args::Wait;
-use super::watch::Standing;
+use super::watch::{Standing, with_unmade};
 use crate::shell::{CliError, Session};
 use uwf_agent::live::HomeChanges;
 use uwf_engine::{lock, thread};
@@ -45,7 +45,8 @@ pub(super) fn wait(session: &mut Session<'_>, args: &Wait) -> Result<u8, CliErro
         return Err(CliError::user(format!("nothing of thread {thread} runs, nor ever has"))
             .with_hint(format!("run it with `uwf thread exec {thread} --until-end --background`")));
     }
-    session.ui.result(&standing.view, || format!("{}\n", standing.line()))?;
+    let view = with_unmade((&homes, &store), standing.view.clone())?;
+    session.ui.result(&view, || format!("{}\n", standing.line()))?;
     if let Some(hint) = standing.hint() {
         session.ui.note(&hint);
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 pub(super) use self::follower::{Follower, News, step_line};
 use self::row::Row;
-pub(super) use self::standing::Standing;
+pub(super) use self::standing::{Standing, with_unmade};
 use self::terminal::{Keys, Screen, send, size};
 use self::watched::{Told, Watched, WatchedThread};
 use super::args::Watch;

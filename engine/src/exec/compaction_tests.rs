@@ -213,7 +213,7 @@ fn a_summary_that_fails_is_a_failed_step_and_tried_again() {
     let view = ThreadView::stored(&store, (thread, &before), (report.workflow, &workflow), None);
     let hint = view.hint.unwrap();
     assert!(hint.ends_with(&format!("try again with `uwf thread exec {thread}`")), "{hint}");
-    assert_eq!(view.error.unwrap().step_hash, failed.hash);
+    assert_eq!(view.error.unwrap().step_hash, Some(failed.hash));
     let report = steps(&place, &agent, &thread, 1).remove(0);
     let compacted = report.compacted.unwrap();
     assert_eq!(failed_attempts(&store, &thread, COMPACT).unwrap(), []);

@@ -8,9 +8,10 @@ use uwf_workflow::moderator::PROMPT_MAX;
 use super::agent::StepAgentError;
 use super::artifacts::ArtifactError;
 use super::reply::ReplyFault;
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::journals::JournalsError;
 use crate::lock::LockError;
+use crate::log::{self, Unmade};
 use crate::spawn::SpawnError;
 use crate::spawn::protocol::ProtocolError;
 use crate::thread::{PausedBy, ThreadError, ThreadId};
@@ -145,6 +146,14 @@ pub enum ExecError {
     /// The agent's process.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// There is no program of that name.
+    #[error("{source}")]
+    NoProgram {
+        /// The system's reason.
+        source: SpawnError,
+        /// The agents there are, the nearest first.
+        known: Vec<String>,
+    },
     /// The agent, which is code of this program, gave no reply.
     #[error("the agent for role `{role}` failed: {source}")]
     Agent {
@@ -208,6 +217,15 @@ pub enum ExecError {
 }
 
 impl ExecError {
+    /// What the agent itself has told of an error, where it gave no reply and somebody heard it.
+    pub fn of_agent(&self) -> Option<Unmade> {
+        match self {
+            ExecError::NoReply { stderr, .. } => log::own_error(stderr),
+            ExecError::Below { source, .. } => source.of_agent(),
+            _ => None,
+        }
+    }
+
     /// What to do about it, when that can be said.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -267,7 +285,26 @@ impl ExecError {
                 Some(format!("the step was not made; `uwf thread show {thread}` tells where the thread stands"))
             }
             ExecError::Spawn(error) => spawn_hint(error).map(str::to_owned),
+            ExecError::NoProgram { source, known } => {
+                spawn_hint(source).map(|hint| format!("{hint}; agents known: {}", known.join(", ")))
+            }
+            // What it printed may well be its answer.
+            ExecError::NoReply { source: Some(ProtocolError::NotAReply { .. }), .. } => Some(
+                "a program that just prints its answer is named as --agent \"command PROGRAM\"; `uwf agents command` tells how"
+                    .to_owned(),
+            ),
             _ => self.call_hint(),
+        }
+    }
+
+    /// Why there is no file for that program; where its name leads nowhere, the agents are told that there are.
+    pub fn of_lookup(error: SpawnError, config: &Config) -> ExecError {
+        match error {
+            SpawnError::Start { ref program, .. } => {
+                let known = config.known_agents(program);
+                ExecError::NoProgram { source: error, known }
+            }
+            error => error.into(),
         }
     }
 

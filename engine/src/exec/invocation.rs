@@ -204,7 +204,7 @@ impl Invocation {
             let output = self.called(locked, workflow, options, observer)?;
             return Ok((command.program.clone(), AgentReply::Output(Box::new(output))));
         }
-        let file = engine.programs.file_of(&command.program, &[Path::new(&locked.start.cwd), &self.cwd])?;
+        let file = engine.file_of(&command.program, &[Path::new(&locked.start.cwd), &self.cwd])?;
         // What cannot be started is bad input, which changes nothing.
         if engine.programs.any_file_of(&file).is_some() {
             locked.keep(options)?;
@@ -384,6 +384,15 @@ impl Engine<'_> {
             ));
         }
         command
+    }
+
+    /// The file that is run for `program`, none that lies in one of the directories `within`.
+    ///
+    /// # Errors
+    /// There is none, or none but such.
+    pub fn file_of(&self, program: &str, within: &[&Path]) -> Result<String, ExecError> {
+        let file = self.programs.file_of(program, within);
+        file.map_err(|error| ExecError::of_lookup(error, self.config))
     }
 
     fn is_builtin(&self, command: &AgentCommand) -> bool {

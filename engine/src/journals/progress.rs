@@ -12,6 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use uwf_store::open_regular;
 
+use crate::record::adapted;
+
 /// What the first line of a journal says of its run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +28,16 @@ pub struct JournalHeader {
     pub workspace: String,
     /// When it began, in milliseconds since the epoch.
     pub at: u64,
+    /// What was set.
+    #[serde(default)]
+    settings: Value,
+}
+
+impl JournalHeader {
+    /// The agent that an adapter plays; none where it is the builtin one.
+    pub fn adapted(&self) -> Option<&str> {
+        adapted(&self.settings)
+    }
 }
 
 /// How far a run came.

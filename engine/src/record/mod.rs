@@ -50,7 +50,7 @@ pub use self::detail::{Change, Detail, Listed, RecordedSnapshot, RunSnapshots};
 pub use self::log::RunLog;
 pub use self::output::{ErrorOutput, error, phase, reason, status};
 pub use self::settings::{
-    Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry,
+    Interrupted, RecordedBudget, RecordedEndpoint, RecordedProvider, RecordedSettings, Retry, adapted,
 };
 pub use self::turn::{LEFT_OUT, Marks, RecordedCall, SUMMED_UP, SummedUp, TokenUsage, Turn};
 pub use self::undo::{UndoKind, UndoRecord};

@@ -57,6 +57,11 @@ pub struct RecordedSettings {
     pub interrupted: Vec<Interrupted>,
 }
 
+/// The agent of a visit that was played by an adapter, by what was set for it.
+pub fn adapted(settings: &Value) -> Option<&str> {
+    settings["agent"].as_str().filter(|_| settings["definition"].is_string())
+}
+
 /// Who completes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -199,7 +199,7 @@ fn run_to_end(run: &ProcessSpec<'_>, within: Within, sinks: &mut Sinks<'_>) -> R
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });
     }
-    let program = || run.command.program.clone();
+    let program = || run.command.called().to_owned();
     let started = Instant::now();
     let ends_group = within.ends_group;
     let mut child = start(run, within.stdin).map_err(|source| match access(run.cwd, Access::EXEC_OK) {

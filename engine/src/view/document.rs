@@ -204,7 +204,11 @@ pub enum ChangedBy {
         role: String,
     },
     /// Nobody that is on record.
-    Other,
+    Other {
+        /// Who played the step by an adapter, which tells no more than that it was during the step; absent elsewhere.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
 }
 
 /// Where pages are served: `serve`.

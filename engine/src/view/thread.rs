@@ -12,6 +12,7 @@ use super::ArtifactRow;
 use crate::conditions::Judge;
 use crate::exec::{Compacted, StepReport};
 use crate::lock::{self, Running};
+use crate::log::Unmade;
 use crate::record;
 use crate::thread::{
     self, COMPACT, Head, Pause, StartNode, Status, SummaryPlace, ThreadEntry, ThreadError, ThreadId,
@@ -136,12 +137,12 @@ impl ChildView {
     }
 }
 
-/// A step that failed, and has not succeeded since.
+/// A step that failed or could not be made, and has not succeeded since.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedStep {
-    /// The StepNode.
-    pub step_hash: Hash,
+    /// The StepNode; none where there is none.
+    pub step_hash: Option<Hash>,
     /// Why it failed.
     pub message: String,
 }
@@ -149,7 +150,8 @@ pub struct FailedStep {
 impl FailedStep {
     /// How to try again, where `command` is what does so.
     fn again(&self, command: &str) -> String {
-        format!("the failed step is {}; try again with `uwf thread {command}`", self.step_hash)
+        let step = self.step_hash.map(|step| format!("the failed step is {step}; ")).unwrap_or_default();
+        format!("{step}try again with `uwf thread {command}`")
     }
 }
 
@@ -196,7 +198,7 @@ impl ThreadView {
             (None, false, _) => format!("resume {thread} -p TEXT"),
         };
         let failed = report.played.as_ref().zip(report.failure.clone());
-        let error = failed.map(|(played, message)| FailedStep { step_hash: played.hash, message });
+        let error = failed.map(|(played, message)| FailedStep { step_hash: Some(played.hash), message });
         let hint = match (&error, &report.obstacle) {
             (Some(error), _) => Some(error.again(&command)),
             (None, Some(obstacle)) => Some(format!("the next step has no way to go: {obstacle}")),
@@ -272,6 +274,14 @@ impl ThreadView {
         }
     }
 
+    /// This view of an idle thread whose last step could not be made.
+    pub fn unmade(self, why: &Unmade) -> ThreadView {
+        let error = FailedStep { step_hash: None, message: why.error.clone() };
+        let again = error.again(&format!("exec {}", self.thread));
+        let hint = why.hint.as_ref().map_or_else(|| again.clone(), |hint| format!("{hint}; then {again}"));
+        ThreadView { error: Some(error), hint: Some(hint), ..self }
+    }
+
     /// This view of a thread that runs.
     pub fn while_running(self, background: Option<bool>) -> ThreadView {
         ThreadView { status: RUNNING, background, error: None, hint: None, ..self }
@@ -315,7 +325,7 @@ fn last_failure(store: &Store, thread: &ThreadId, role: &str) -> Option<FailedSt
     let step_hash = *thread::failed_attempts(store, thread, role).ok()?.last()?;
     let output = store.get(&thread::step_node(store, &step_hash).ok()?.output).ok()?.payload;
     let message = record::error(&output).unwrap_or("it failed").to_owned();
-    Some(FailedStep { step_hash, message })
+    Some(FailedStep { step_hash: Some(step_hash), message })
 }
 
 /// Who plays next, if anybody does and it can be told.

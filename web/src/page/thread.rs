@@ -76,7 +76,7 @@ fn state(view: &ThreadView, csrf: &str) -> Markup {
         @if let Some(error) = &view.error {
             p .trouble {
                 strong { "The last step failed: " } (visible(&error.message)) " "
-                a href=(address::step(id, error.step_hash.as_str())) { "the failed step" }
+                @if let Some(step) = &error.step_hash { a href=(address::step(id, step.as_str())) { "the failed step" } }
             }
         } @else if let Some(reason) = &view.pause_reason {
             p .question { strong { "Paused: " } (visible(reason)) }

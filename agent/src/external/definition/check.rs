@@ -30,14 +30,7 @@ impl Definition {
             ("fork", fork.as_ref().unwrap_or(&empty)),
             ("ask", ask.as_ref().unwrap_or(&empty)),
         ];
-        for (kind, args) in kinds.into_iter().chain([("every", every)]) {
-            for text in args.iter().flat_map(Arg::templates) {
-                check_template(text).map_err(|why| format!("args.{kind}: {why}"))?;
-            }
-        }
-        for (name, text) in &self.env {
-            check_template(text).map_err(|why| format!("env.{name}: {why}"))?;
-        }
+        self.check_templates(kinds.into_iter().chain([("every", every)]))?;
         let is_there = |kind: &str| {
             kind == "first" || kinds.iter().any(|(name, args)| *name == kind && !args.is_empty())
         };
@@ -85,6 +78,21 @@ impl Definition {
             Some(code) => Err(format!("exit.means: {code:?} is no exit code")),
             None => self.reply.check(),
         }
+    }
+
+    fn check_templates<'a>(
+        &self,
+        kinds: impl Iterator<Item = (&'a str, &'a Vec<Arg>)>,
+    ) -> Result<(), String> {
+        for (kind, args) in kinds {
+            for text in args.iter().flat_map(Arg::templates) {
+                check_template(text).map_err(|why| format!("args.{kind}: {why}"))?;
+            }
+        }
+        for (name, text) in &self.env {
+            check_template(text).map_err(|why| format!("env.{name}: {why}"))?;
+        }
+        Ok(())
     }
 
     fn fork_without_resume(&self) -> bool {

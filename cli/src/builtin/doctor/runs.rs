@@ -77,9 +77,13 @@ fn unfinished(journal: &JournalFile, store: &Store) -> UnfinishedRun {
     let header = journals::header(&journal.path);
     let go_on = header.as_ref().map_or_else(
         || format!("nothing: {} cannot be read", render::path(&journal.path)),
-        |JournalHeader { role, prompt, stand_alone, workspace, .. }| {
+        |header| {
+            let JournalHeader { role, prompt, stand_alone, workspace, .. } = header;
             let request = AgentRequest::new(thread, role.as_str(), Some(prompt.clone()), None);
-            resumed::command(store, &request, Path::new(workspace), *stand_alone)
+            match header.adapted() {
+                Some(agent) => resumed::command_of(store, &request, Path::new(workspace), Some(agent)),
+                None => resumed::command(store, &request, Path::new(workspace), *stand_alone),
+            }
         },
     );
     UnfinishedRun {

@@ -10,7 +10,7 @@ use uwf_store::{Hash, Store};
 
 use super::recorded::content;
 use crate::shell::{CliError, render};
-use uwf_engine::record::{self, Detail, Turn};
+use uwf_engine::record::{self, Detail, Turn, adapted};
 use uwf_engine::view::ChangedBy;
 
 /// A command is told with at most so many characters.
@@ -22,6 +22,8 @@ pub(in crate::uwf) struct Authors<'s> {
     /// What editing tools did, by path.
     tools: BTreeMap<PathBuf, record::Change>,
     commands: Vec<CommandSpan>,
+    /// Who played by an adapter: what it does is not told call by call.
+    agent: Option<String>,
 }
 
 /// What was another file after a command than at the snapshot before.
@@ -47,7 +49,8 @@ impl<'s> Authors<'s> {
         }
         let tools =
             detail.changes.iter().flatten().map(|change| (change.path.clone().into(), change.clone()));
-        Ok(Authors { store, tools: tools.collect(), commands })
+        let agent = adapted(&detail.settings).map(str::to_owned);
+        Ok(Authors { store, tools: tools.collect(), commands, agent })
     }
 
     /// Who made this change.
@@ -58,7 +61,7 @@ impl<'s> Authors<'s> {
         let of_change = |path: &Path| path == change.path || Some(path) == change.renamed_from.as_deref();
         let is_in = |span: &&CommandSpan| span.paths.iter().any(|path| of_change(path));
         let last = self.commands.iter().rev().find(is_in);
-        Ok(last.map_or(ChangedBy::Other, |span| span.by.clone()))
+        Ok(last.map_or_else(|| ChangedBy::Other { agent: self.agent.clone() }, |span| span.by.clone()))
     }
 
     fn is_tools(&self, change: &TreeChange) -> Result<bool, CliError> {
@@ -130,6 +133,7 @@ pub(super) fn heading(by: &ChangedBy) -> String {
         }
         ChangedBy::Command { turn, command: None } => format!("changed by the call of turn {turn}"),
         ChangedBy::Step { number, step, role } => format!("changed in step {number}, {step}: {role}"),
-        ChangedBy::Other => "changed by nobody that is on record".to_owned(),
+        ChangedBy::Other { agent: Some(agent) } => format!("changed during the step (agent {agent})"),
+        ChangedBy::Other { agent: None } => "changed by nobody that is on record".to_owned(),
     }
 }

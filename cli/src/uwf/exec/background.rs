@@ -48,7 +48,7 @@ pub(super) fn launch(
         Status::Suspended { role, .. } => Some(role.clone()),
         _ => current_role(store, &workflow, &head, context.judge()),
     };
-    context.find_agent(&start, &workflow, next.as_deref())?;
+    next.iter().try_for_each(|role| context.find_agent(&workflow, &start.cwd, role))?;
     thread::keep_options(store, &thread, &context.options.chosen)?;
     let log = thread_log(&context.homes.uwf, &thread);
     // What earlier runs said is not about this one.

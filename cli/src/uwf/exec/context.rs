@@ -15,11 +15,10 @@ use uwf_engine::conditions::process::{ConditionProcess, judge};
 use uwf_engine::config::{self, BUILTIN, Config};
 use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer};
 use uwf_engine::home::{Env, Homes};
+use uwf_engine::spawn::StopSignal;
 use uwf_engine::spawn::lookup::Programs;
 use uwf_engine::spawn::protocol::{ADAPTER, AgentCommand};
-use uwf_engine::spawn::{SpawnError, StopSignal};
-use uwf_engine::thread::{self, StartNode, ThreadError, ThreadId, ThreadOptions};
-use uwf_engine::workflow::{self, Workflow};
+use uwf_engine::thread::{self, ThreadError, ThreadId, ThreadOptions};
 
 /// What is kept with a thread of what was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +35,12 @@ pub(in crate::uwf) enum Keeps {
 pub(in crate::uwf) struct ExecContext {
     pub(in crate::uwf) homes: Homes,
     pub(in crate::uwf) store: Store,
-    config: Config,
-    env: Env,
-    builtin: AgentCommand,
+    pub(super) config: Config,
+    pub(super) env: Env,
+    pub(super) builtin: AgentCommand,
     /// This very program, which plays for agents that a definition describes.
     adapter: Option<PathBuf>,
-    programs: Programs,
+    pub(super) programs: Programs,
     conditions: Option<ConditionProcess>,
     pub(in crate::uwf) options: ExecOptions,
     /// Who plays, as it was typed.
@@ -173,34 +172,11 @@ impl ExecContext {
         judge(self.conditions.as_ref())
     }
 
-    /// Makes sure that there is a program for the agent that plays `role` next, if anybody does.
-    pub(super) fn find_agent(
-        &self,
-        start: &StartNode,
-        workflow: &Workflow,
-        role: Option<&str>,
-    ) -> Result<(), CliError> {
-        let Some(role) = role else { return Ok(()) };
-        let configured = match &self.options.chosen.agent {
-            Some(chosen) => Some(chosen),
-            None => self.config.agent_for(&workflow.name, role)?,
-        };
-        let command = self.options.agent.as_ref().or(configured).unwrap_or(&self.builtin);
-        if let Some(reference) = command.of_workflow() {
-            workflow::resolve(&self.store, reference, Path::new(&start.cwd))?;
-            return Ok(());
-        }
-        let program = if command.program == BUILTIN { &self.builtin.program } else { &command.program };
-        let own = Path::new(&start.cwd);
-        let dirs = [own, self.options.cwd.as_deref().unwrap_or(own)];
-        let file = self.programs.file_of(program, &dirs).map_err(ExecError::Spawn)?;
-        match self.programs.any_file_of(&file) {
-            Some(_) => Ok(()),
-            None => {
-                let source = rustix::io::Errno::NOENT.into();
-                Err(ExecError::Spawn(SpawnError::Start { program: file, source }).into())
-            }
-        }
+    /// Whether the person at the terminal was told by the agent itself why it gave no reply: those of ours tell before they fail.
+    pub(super) fn was_told(&self, error: &ExecError) -> bool {
+        let ExecError::NoReply { agent, exit, .. } = error else { return false };
+        let is_own = *agent == self.builtin.program || self.config.defined.contains_key(agent);
+        self.options.inherit_stderr && is_own && exit != "exit status 0"
     }
 
     /// Has an agent run, and passes on what it says meanwhile.

@@ -81,7 +81,7 @@ pub(super) fn make(
                 let resumes = resume_with.filter(|_| taken_up.is_some() && steps.is_empty());
                 let go_on = resumes.unwrap_or_else(|| wanted.go_on.clone());
                 made.reports.extend(steps);
-                made.error = Some(unmade(*source, &session.ui, (lock.thread(), &go_on)));
+                made.error = Some(unmade(*source, (&session.ui, context), (lock.thread(), &go_on)));
                 return made;
             }
         }

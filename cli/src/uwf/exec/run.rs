@@ -9,6 +9,7 @@ use crate::uwf::begin::{Begun, begin};
 use uwf_engine::exec::hold;
 use uwf_engine::thread::{self, ThreadId};
 use uwf_engine::view::{RunView, ThreadView};
+use uwf_engine::workflow::Workflow;
 use uwf_workflow::yaml;
 
 pub(in crate::uwf) fn run(session: &mut Session<'_>, what: &Run) -> Result<u8, CliError> {
@@ -20,7 +21,8 @@ pub(in crate::uwf) fn run(session: &mut Session<'_>, what: &Run) -> Result<u8, C
         ExecContext::open(session, &how)?.with_rounds(what.rounds).asking(session, !what.background);
     context.typed.check()?;
     context.telling.on_stderr = true;
-    let Begun { thread, name, .. } = begin(session, &what.start, &prompt)?;
+    let found = |workflow: &Workflow, cwd: &str| context.find_agents(workflow, cwd);
+    let Begun { thread, name, .. } = begin(session, &what.start, &prompt, found)?;
     let context = context.of_thread(session, &thread, Keeps::All)?;
     thread::keep_options(&context.store, &thread, &context.options.chosen)?;
     let wanted = Wanted {

@@ -12,6 +12,9 @@ use uwf_engine::home::Env;
 use uwf_engine::thread::ThreadId;
 use uwf_engine::workflow;
 
+/// Where there is nothing to begin.
+const NONE: &str = "none is registered: uwf workflow add FILE";
+
 /// How runs are begun, and where they may work.
 pub(super) struct Runs {
     pub(super) program: PathBuf,
@@ -73,6 +76,9 @@ impl Runs {
         let workflows = self.workflows()?;
         let Some(workflow) = workflows.iter().find(|workflow| workflow.name == start.workflow) else {
             let names: Vec<String> = workflows.into_iter().map(|workflow| workflow.name).collect();
+            if names.is_empty() {
+                return Err(format!("there is no workflow {}: {NONE}", start.workflow));
+            }
             let known = uwf_store::suggest::sorted(&start.workflow, &names).join(", ");
             return Err(format!("there is no workflow {}; there are {known}", start.workflow));
         };
@@ -171,12 +177,20 @@ fn told(shown: &Value) -> Value {
     let fields = [
         ("result", "result"),
         ("error", "error"),
+        ("hint", "hint"),
         ("role", "currentRole"),
         ("question", "suspendMessage"),
         ("costUsd", "cost"),
     ];
+    // What it came to and what it asked were before what runs now; what to do is told of what is in the way.
+    let is_running = shown["status"] == "running";
+    let is_past = |name: &str| match name {
+        "result" | "question" => is_running,
+        "hint" => shown["error"].is_null(),
+        _ => false,
+    };
     for (name, from) in fields {
-        if !shown[from].is_null() {
+        if !shown[from].is_null() && !is_past(name) {
             told[name] = shown[from].clone();
         }
     }
@@ -197,5 +211,22 @@ mod tests {
             "thread": "T", "status": "suspended", "directory": "/d", "question": "Which?", "role": "planner",
         });
         assert_eq!(told(&shown), expected);
+    }
+
+    #[test]
+    fn what_was_asked_before_is_not_told_of_what_runs() {
+        let shown = json!({
+            "thread": "T", "status": "running", "directory": "/d", "suspendMessage": "Which?", "currentRole": null,
+            "result": {"role": "planner"}, "error": null, "cost": null, "hint": null,
+        });
+        assert_eq!(told(&shown), json!({"thread": "T", "status": "running", "directory": "/d"}));
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_told_with_what_to_do() {
+        let error = json!({"stepHash": null, "message": "no model is configured"});
+        let shown =
+            json!({"thread": "T", "status": "idle", "directory": "/d", "error": error, "hint": "set one"});
+        assert_eq!((&told(&shown)["error"], &told(&shown)["hint"]), (&error, &json!("set one")));
     }
 }

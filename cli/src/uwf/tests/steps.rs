@@ -336,9 +336,11 @@ fn an_agent_that_takes_too_long_is_ended() {
     let thread = place.flow_thread();
     let agent = place.script("exec sleep 60\n");
     let ran = place.uwf(&["thread", "exec", thread.as_str(), "--timeout", "200ms", "--agent", &agent]);
+    let again = format!("continue with: uwf thread exec {thread} --timeout 200ms");
+    let hint = format!("{again}; a longer --timeout gives it more time");
     assert_eq!(
-        (ran.exit, ran.err.as_str()),
-        (1, "error: the agent `sh` was ended: it took longer than 200ms\n")
+        (ran.exit, ran.err),
+        (1, format!("error: the agent `sh` was ended: it took longer than 200ms\n  hint: {hint}\n"))
     );
 }
 

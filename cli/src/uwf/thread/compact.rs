@@ -12,7 +12,7 @@ pub(super) fn compact(session: &mut Session<'_>, thread: &str, keep: u32, how: &
     let lock = hold(&context.engine(&session.stop), &thread)?;
     let ran = context
         .run(session, |engine, options, observer| compact_once(engine, &lock, keep, options, observer))
-        .map_err(|error| unmade(error, &session.ui, (&thread, &go_on)))?;
+        .map_err(|error| unmade(error, (&session.ui, &context), (&thread, &go_on)))?;
     match ran {
         Compaction::Done(compacted) => {
             session.ui.result(&compacted, || summed_up(&compacted))?;

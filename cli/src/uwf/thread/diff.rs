@@ -100,7 +100,7 @@ fn files(
                 || change.renamed_from.as_ref().is_some_and(|from| paths.contains(from))
         };
         let last = spans.iter().rev().find(|(_, paths)| is_in(paths));
-        last.map_or(ChangedBy::Other, |(by, _)| (*by).clone())
+        last.map_or(ChangedBy::Other { agent: None }, |(by, _)| (*by).clone())
     };
     let mut files = Vec::new();
     for change in &compare(store, &snapshots.before, &snapshots.after)? {

@@ -3,6 +3,7 @@
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session, USER};
 use uwf_agent::live::{InterruptedRun, LiveReader};
 use uwf_engine::conditions::process::judge;
+use uwf_engine::log::Unmade;
 use uwf_engine::view::ThreadView;
 use uwf_engine::{Homes, ThreadId, log, thread};
 use uwf_store::Store;
@@ -13,7 +14,7 @@ pub(in crate::uwf) struct Standing {
     /// The run that was cut off there.
     interrupted: Option<InterruptedRun>,
     /// Why the step that was tried there last was not made.
-    unmade: Option<String>,
+    unmade: Option<Unmade>,
 }
 
 impl Standing {
@@ -27,11 +28,7 @@ impl Standing {
         let interrupted = LiveReader::new(&homes.uwf).interrupted(thread, &view.head, store.now());
         let interrupted = interrupted.filter(|_| view.status == "idle" && view.error.is_none());
         let unmade = match (view.status, &interrupted) {
-            // The log is only asked: where it cannot be read, nobody knows.
-            ("idle", None) => {
-                let since = thread::entry(store, thread)?.updated;
-                log::unmade_since(&homes.uwf, thread, since).ok().flatten()
-            }
+            ("idle", None) => unmade((homes, store), thread)?,
             _ => None,
         };
         Ok(Standing { view, interrupted, unmade })
@@ -47,8 +44,8 @@ impl Standing {
     /// In a line: `failed: 401`.
     pub(in crate::uwf) fn line(&self) -> String {
         let view = &self.view;
-        if let Some(error) = &self.unmade {
-            return format!("failed: {error}");
+        if let Some(why) = &self.unmade {
+            return format!("failed: {}", why.error);
         }
         let asks = view.suspended_role.as_ref().zip(view.suspend_message.as_ref());
         match (view.status, &view.error, &self.interrupted, &view.current_role) {
@@ -67,7 +64,9 @@ impl Standing {
     /// What to type next, if there is anything.
     pub(in crate::uwf) fn hint(&self) -> Option<String> {
         let thread = &self.view.thread;
-        let go_on = || format!("go on with `uwf thread exec {thread} --until-end`");
+        let own = self.unmade.as_ref().and_then(|why| why.hint.as_ref());
+        let own = own.map(|hint| format!("{hint}; then ")).unwrap_or_default();
+        let go_on = || format!("{own}go on with `uwf thread exec {thread} --until-end`");
         self.view.hint.clone().or_else(|| (self.view.status == "idle").then(go_on))
     }
 
@@ -86,4 +85,29 @@ impl Standing {
             _ => OK,
         })
     }
+}
+
+/// Why the step was not made that was tried last where an idle thread stands. The log is only asked: where it cannot be read,
+/// nobody knows.
+fn unmade((homes, store): (&Homes, &Store), thread: &ThreadId) -> Result<Option<Unmade>, CliError> {
+    let since = thread::entry(store, thread)?.updated;
+    Ok(log::unmade_since(&homes.uwf, thread, since).ok().flatten())
+}
+
+/// The view of a thread, with why the step was not made that was tried last; one that was cut off or stopped has not failed.
+pub(in crate::uwf) fn with_unmade(
+    (homes, store): (&Homes, &Store),
+    view: ThreadView,
+) -> Result<ThreadView, CliError> {
+    let is_cut_off =
+        || LiveReader::new(&homes.uwf).interrupted(&view.thread, &view.head, store.now()).is_some();
+    if view.status != "idle" || view.error.is_some() || is_cut_off() {
+        return Ok(view);
+    }
+    let why =
+        unmade((homes, store), &view.thread)?.filter(|why| !why.error.starts_with("stopped by signal "));
+    Ok(match why {
+        Some(why) => view.unmade(&why),
+        None => view,
+    })
 }
