@@ -262,6 +262,25 @@ impl ExecError {
             )),
             ExecError::KeepsNothing => Some("let at least the last one stay: --keep 1".to_owned()),
             ExecError::UnknownMaker { .. } => Some("name an agent with --agent".to_owned()),
+            ExecError::Stopped { thread, .. } => {
+                Some(format!("the step was not made; `uwf thread show {thread}` tells where the thread stands"))
+            }
+            ExecError::Spawn(error) => spawn_hint(error).map(str::to_owned),
+            ExecError::NoProgram { source, known } => {
+                spawn_hint(source).map(|hint| format!("{hint}; agents known: {}", known.join(", ")))
+            }
+            // What it printed may well be its answer.
+            ExecError::NoReply { source: Some(ProtocolError::NotAReply { .. }), .. } => Some(
+                "a program that just prints its answer is named as --agent \"command PROGRAM\"; `uwf agents command` tells how"
+                    .to_owned(),
+            ),
+            _ => self.beginning_hint().or_else(|| self.call_hint()),
+        }
+    }
+
+    /// The same where it is known before anybody plays: of the prompt, and of the directory.
+    fn beginning_hint(&self) -> Option<String> {
+        match self {
             ExecError::EmptyPrompt { .. } => Some("say what to do with -p TEXT".to_owned()),
             ExecError::PromptWithNul { .. } => Some(
                 "it comes from the edge's template or from the output of the step before: mend the workflow, or let that \
@@ -281,19 +300,7 @@ impl ExecError {
             ExecError::NoDirectory { located: false, .. } => {
                 Some("create it, or run the step elsewhere with --cwd DIR".to_owned())
             }
-            ExecError::Stopped { thread, .. } => {
-                Some(format!("the step was not made; `uwf thread show {thread}` tells where the thread stands"))
-            }
-            ExecError::Spawn(error) => spawn_hint(error).map(str::to_owned),
-            ExecError::NoProgram { source, known } => {
-                spawn_hint(source).map(|hint| format!("{hint}; agents known: {}", known.join(", ")))
-            }
-            // What it printed may well be its answer.
-            ExecError::NoReply { source: Some(ProtocolError::NotAReply { .. }), .. } => Some(
-                "a program that just prints its answer is named as --agent \"command PROGRAM\"; `uwf agents command` tells how"
-                    .to_owned(),
-            ),
-            _ => self.call_hint(),
+            _ => None,
         }
     }
 
