@@ -1,9 +1,10 @@
 //! The examples run to their ends with the scripts beside them.
 
 use std::fs;
+use std::path::Path;
 
 use crate::book::{blocks, typed};
-use crate::site::{AGENT, Said, Site, example};
+use crate::site::{AGENT, Said, Site, UWF, example};
 use crate::tasks::has;
 
 fn mock(name: &str) -> String {
@@ -105,6 +106,12 @@ fn page(site: &Site, name: &str) -> Said {
     typed(site, &blocks).ok()
 }
 
+/// Lets commands run the programs: the sandbox has a `/tmp` of its own, and they may lie in the other one.
+fn show_programs(site: &Site) {
+    let programs = Path::new(UWF).parent().unwrap();
+    site.write("home/.uwf/agents/builtin.yaml", &format!("sandbox: {{ readable: [{programs:?}] }}\n"));
+}
+
 #[test]
 fn a_topic_is_analysed_until_every_claim_has_a_source() {
     let site = Site::new();
@@ -121,6 +128,7 @@ fn a_topic_is_analysed_until_every_claim_has_a_source() {
 #[test]
 fn uwf_walks_through_uwf() {
     let site = Site::new();
+    show_programs(&site);
     let said = page(&site, "e2e-walkthrough").out;
     assert!(said.contains("26 checks by four roles"), "{said}");
     let listed = site.uwf(&["thread", "list", "--all"]).ok().json();
@@ -151,6 +159,7 @@ fn a_workflow_is_improved_by_what_went_wrong_and_the_numbers_say_so() {
         return;
     }
     let site = Site::new();
+    show_programs(&site);
     let said = page(&site, "reflective");
     assert!(said.out.contains("`workflow.yaml` has the reviewer now."), "{said:?}");
     let listed = site.uwf(&["thread", "list", "--all"]).ok().json();
