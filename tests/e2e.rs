@@ -51,6 +51,8 @@ mod conditions;
 mod continued;
 #[path = "e2e/documents.rs"]
 mod documents;
+#[path = "e2e/eval.rs"]
+mod eval;
 #[path = "e2e/events.rs"]
 mod events;
 #[path = "e2e/examples.rs"]

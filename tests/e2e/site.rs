@@ -10,6 +10,7 @@ use serde_json::Value;
 
 pub(crate) const UWF: &str = env!("CARGO_BIN_EXE_uwf");
 pub(crate) const AGENT: &str = env!("CARGO_BIN_EXE_uwf-builtin");
+pub(crate) const EVAL: &str = env!("CARGO_BIN_EXE_uwf-eval");
 
 /// The directory of the examples.
 pub(crate) fn example(name: &str) -> String {
