@@ -77,6 +77,20 @@ fn a_page_is_told_with_its_url_its_hash_and_its_text() {
 }
 
 #[test]
+fn who_sends_on_to_a_host_that_is_not_allowed_is_named_with_what_allows_it() {
+    let net =
+        StandIn::new(|_, stream| respond(stream, "302 Found", "location: https://other.example/\r\n", b""));
+    let output = call(&net, policy(&["docs.example"]), "http://docs.example/moved");
+    let said = "docs.example sends on to another place: other.example is not among the hosts";
+    assert!(output.is_error && output.text.contains(said), "{}", output.text);
+    assert!(
+        output.text.contains("people allow it by `fetch: { hosts: [other.example] }`"),
+        "{}",
+        output.text
+    );
+}
+
+#[test]
 fn what_is_no_page_is_told_as_what_it_is() {
     let net = stand_in();
     let get = |path: &str| call(&net, policy(&["docs.example"]), &format!("http://docs.example{path}"));

@@ -211,7 +211,7 @@ impl FetchUrl {
 /// What the model is told of a page that was not fetched.
 fn refused(error: &FetchError, proxy: Option<&str>) -> String {
     let hint = match error {
-        FetchError::Refused(refusal) => refusal.hint(),
+        FetchError::Refused(refusal) | FetchError::SentOn { why: refusal, .. } => refusal.hint(),
         _ => None,
     };
     let is_unreached =
