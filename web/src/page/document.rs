@@ -1,45 +1,29 @@
 //! A thread as one file: all of its steps with their turns, nothing from elsewhere, no script.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use super::blocks::{chip, facts, folded, literal, moment, text};
+use super::file::file;
 use super::thread::{answered, used};
 use super::{diff, steps, turns};
 use crate::graph::{self, Shown};
 use crate::read::{StepPage, ThreadPage};
 use crate::text::{duration, first_line, number, usd, visible};
 
-/// No request leaves the file, and nothing in it runs.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
 /// The file; `pages` are the steps of the thread with what was said in them, and `now` is when it is made.
 pub(crate) fn document(found: &ThreadPage, pages: &[StepPage], now: u64) -> Markup {
     let title = first_line(&found.start.prompt, 110);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · uwf" }
-                style { (PreEscaped(crate::assets::STYLE)) (PreEscaped(crate::assets::GRAPH)) }
-            }
-            body .file-of-thread {
-                main {
-                    h1 { (chip(found.view.status)) " " (title) }
-                    (about(found, now))
-                    (folded(&html! { "Task" }, found.start.prompt.chars().count() < 2_000, &literal(&found.start.prompt, usize::MAX, None)))
-                    div .picture { (picture(found)) }
-                    (answered(found))
-                    h2 { "Steps" }
-                    ol .steps { @for page in pages { (steps::step(&page.row, None, &inside(page))) } }
-                    (stands(found))
-                }
-            }
-        }
-    }
+    let content = html! {
+        h1 { (chip(found.view.status)) " " (title) }
+        (about(found, now))
+        (folded(&html! { "Task" }, found.start.prompt.chars().count() < 2_000, &literal(&found.start.prompt, usize::MAX, None)))
+        div .picture { (picture(found)) }
+        (answered(found))
+        h2 { "Steps" }
+        ol .steps { @for page in pages { (steps::step(&page.row, None, &inside(page))) } }
+        (stands(found))
+    };
+    file((&title, "uwf"), ("file-of-thread", crate::assets::GRAPH), &content)
 }
 
 fn picture(found: &ThreadPage) -> Markup {

@@ -5,6 +5,7 @@ mod blocks;
 mod diff;
 mod document;
 mod evaluation;
+mod file;
 mod list;
 mod message;
 mod oops;

@@ -9,13 +9,13 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::Markup;
 use uwf_eval::Case;
 use uwf_eval::report::{CaseDetail, Difference, Report};
 
 pub(crate) use self::list::evaluations;
+use super::file::file;
 use super::{Head, page};
-use crate::text::visible;
 
 /// The steps of a case and what its judges found, as far as a page is to have them.
 type Details<'a> = &'a dyn Fn(&Case) -> Option<CaseDetail>;
@@ -27,9 +27,6 @@ struct Cases<'a> {
     served: bool,
 }
 
-/// No request leaves the file, and nothing in it runs.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
 /// The page of an evaluation; its threads have pages, too.
 pub(crate) fn evaluation(found: &Report, details: Details<'_>) -> Markup {
     let content = report::report(found, &Cases { details, served: true });
@@ -38,28 +35,15 @@ pub(crate) fn evaluation(found: &Report, details: Details<'_>) -> Markup {
 
 /// An evaluation as one file.
 pub(crate) fn report_file(found: &Report, details: Details<'_>) -> Markup {
-    file(&found.name, &report::report(found, &Cases { details, served: false }))
+    as_file(&found.name, &report::report(found, &Cases { details, served: false }))
 }
 
 /// Two evaluations side by side, as one file.
 pub(crate) fn difference_file(found: &Difference, sides: [&Report; 2], details: Details<'_>) -> Markup {
     let title = format!("{} and {}", found.before.name, found.after.name);
-    file(&title, &difference::difference(found, sides, &Cases { details, served: false }))
+    as_file(&title, &difference::difference(found, sides, &Cases { details, served: false }))
 }
 
-fn file(title: &str, content: &Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (visible(title)) " · uwf-eval" }
-                style { (PreEscaped(crate::assets::STYLE)) (PreEscaped(crate::assets::EVALUATION)) }
-            }
-            body { main { (content) } }
-        }
-    }
+fn as_file(title: &str, content: &Markup) -> Markup {
+    file((title, "uwf-eval"), ("file-of-evaluation", crate::assets::EVALUATION), content)
 }
