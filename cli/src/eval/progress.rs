@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use uwf_eval::report::ReportOptions;
 use uwf_eval::run::Event;
 use uwf_eval::{Case, Outcome};
 
@@ -12,8 +13,6 @@ use crate::shell::{Ui, render};
 const STATUS: &str = "\r\x1b[2K\x1b[?7l";
 const STATUS_END: &str = "\x1b[?7h";
 const CLEAR: &str = "\r\x1b[2K";
-/// From which score a case has passed.
-pub(super) const PASS: f64 = 0.5;
 
 /// What is told of.
 pub(super) struct Progress {
@@ -67,7 +66,8 @@ impl Progress {
 
     fn count(&mut self, case: &Case) {
         self.done += 1;
-        self.passed += usize::from(case.score.is_some_and(|score| score >= PASS));
+        let pass = ReportOptions::default().pass;
+        self.passed += usize::from(case.score.is_some_and(|score| score >= pass));
         if let Some(cost) = case.cost_usd.filter(|_| !case.cached) {
             self.cost = Some(self.cost.unwrap_or(0.0) + cost);
         }
