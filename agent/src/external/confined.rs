@@ -14,6 +14,10 @@ use crate::settings::SharedSettings;
 /// What stands before a line that tells what became of git, on the stderr of the process that confines a call.
 pub const OF_GIT: &str = "uwf: git: ";
 
+/// The exit status of that process where it could not run the program in the sandbox, or not keep it in: it says nothing of
+/// the program.
+pub const NOT_CONFINED: u8 = 125;
+
 /// What is asked for, as it is handed to the process that confines a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confined {

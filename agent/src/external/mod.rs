@@ -26,7 +26,7 @@ mod reply;
 mod sessions;
 mod visit;
 
-pub use self::confined::{Confined, ConfinedBy, OF_GIT, make_own_directories};
+pub use self::confined::{Confined, ConfinedBy, NOT_CONFINED, OF_GIT, make_own_directories};
 pub use self::definition::{Definition, DefinitionError};
 pub use self::found::{Probe, version};
 pub use self::process::ExternalAgent;

@@ -25,7 +25,7 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
     let mock = args.judge_mock.as_ref().map(|file| session.cwd.join(file).display().to_string());
     let provider = place.provider(mock.as_deref().or(known.config.judge_mock.as_deref()))?;
     (session.catch_signals)(&session.stop);
-    let sandbox = known.config.sandbox.clone().unwrap_or_else(|| "strict".to_owned());
+    let sandbox = place.sandbox(known.config.sandbox.as_deref())?;
     let stop = session.stop.clone();
     let judging = place.judging(&stop, &sandbox, &provider);
     let judged = judge_again(&store, &known, (&tasks, &judging), &mut |case| {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_agent::runtime::settings::{Flags, ProviderSettings, Settings};
-use uwf_agent::{Provider, Script};
+use uwf_agent::runtime::settings::{Flags, ProviderSettings, Settings, SharedSettings};
+use uwf_agent::{Level, Provider, Script};
 use uwf_engine::home::{Env, HomeError};
 use uwf_engine::spawn::StopSignal;
 use uwf_engine::{Homes, config};
@@ -15,7 +15,7 @@ use super::args::Run;
 use super::outcome::{self, Bounds};
 use super::planning;
 use super::progress::Progress;
-use crate::shell::{CliError, Session};
+use crate::shell::{CliError, SandboxLevel, Session};
 
 /// The variable that says where cases work.
 const DIRECTORY: &str = "UWF_EVAL_DIR";
@@ -49,6 +49,20 @@ impl Place {
     /// Where archives are unpacked.
     pub(super) fn scratch(&self) -> PathBuf {
         self.root.join(".tasks")
+    }
+
+    /// How much of a sandbox judges run in: what was asked for, else as it is configured for commands.
+    pub(super) fn sandbox(&self, asked: Option<&str>) -> Result<String, CliError> {
+        if let Some(asked) = asked {
+            return Ok(asked.to_owned());
+        }
+        let level = SharedSettings::load(None, &self.env, &self.homes.uwf)?.level(true);
+        let word = match level {
+            Level::Strict => SandboxLevel::Strict,
+            Level::BestEffort => SandboxLevel::BestEffort,
+            Level::Off => SandboxLevel::Off,
+        };
+        Ok(word.as_str().to_owned())
     }
 
     /// What judges are run with; `provider` completes for models.
@@ -98,7 +112,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     (session.catch_signals)(&session.stop);
     session.ui.remarks = !session.ui.is_quiet();
     session.ui.note(&format!("evaluation {}", plan.name));
-    let sandbox = plan.config.sandbox.clone().unwrap_or_else(|| "strict".to_owned());
+    let sandbox = place.sandbox(plan.config.sandbox.as_deref())?;
     let provider = place.provider(plan.config.judge_mock.as_deref())?;
     let mut progress = Progress::new(session.terminals.err && !session.ui.is_quiet());
     let stop = session.stop.clone();

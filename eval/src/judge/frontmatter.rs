@@ -29,7 +29,7 @@ pub(super) fn judge(bench: &Bench<'_>) -> Result<Said, Silent> {
         found.invalid_steps.push(InvalidStep { step_index, role: role.clone(), errors: vec![why.clone()] });
     }
     if found.steps_total == 0 {
-        return Err(Silent::Error("there is no step to judge".to_owned()));
+        return Err(Silent::Nothing);
     }
     let score = found.steps_valid as f64 / found.steps_total as f64;
     Ok(Said::of(score, bench.keep(&bench.records.frontmatter, &found)?))

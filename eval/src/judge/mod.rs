@@ -86,6 +86,10 @@ impl Said {
 enum Silent {
     /// It could not say: its own failure, in words.
     Error(String),
+    /// The same, and what was paid for it in USD.
+    Paid(String, Option<f64>),
+    /// There is nothing that it could judge.
+    Nothing,
     /// Nobody could: the store or the disk refuses.
     Broken(EvalError),
 }
@@ -93,6 +97,13 @@ enum Silent {
 impl<E: Into<EvalError>> From<E> for Silent {
     fn from(error: E) -> Silent {
         Silent::Broken(error.into())
+    }
+}
+
+impl Judging<'_> {
+    /// Whether programs that judge run in a sandbox.
+    fn is_confined(&self) -> bool {
+        self.sandbox != "off"
     }
 }
 
@@ -153,6 +164,8 @@ impl Bench<'_> {
                 Ok(RunJudge { score, data_hash: data, votes, cost_usd, ..nothing })
             }
             Err(Silent::Error(why)) => Ok(RunJudge { error: Some(why), ..nothing }),
+            Err(Silent::Paid(why, cost_usd)) => Ok(RunJudge { error: Some(why), cost_usd, ..nothing }),
+            Err(Silent::Nothing) => Ok(nothing),
             Err(Silent::Broken(error)) => Err(error),
         }
     }
@@ -184,7 +197,7 @@ pub(crate) struct Scored {
 }
 
 /// The score of a case that ended so: Σ weight × score / Σ weight of the judges that have a weight. Where one of these could not
-/// say there is none, but for a case that failed: that is 0.
+/// say there is none. Where there is nothing to judge that is 0 if the workflow failed, and no score if it did not.
 pub(crate) fn overall(outcome: Outcome, reason: Option<String>, judges: &[RunJudge]) -> Scored {
     if outcome == Outcome::Error {
         return Scored { outcome, overall: None, reason };
@@ -194,18 +207,17 @@ pub(crate) fn overall(outcome: Outcome, reason: Option<String>, judges: &[RunJud
         weights += judge.weight;
         match judge.score {
             Some(score) => sum += judge.weight * score,
+            None if outcome == Outcome::Failed && judge.error.is_none() => {}
             None => silent.push(judge.name.as_str()),
         }
     }
-    let overall = (silent.is_empty() && weights > 0.0).then(|| (sum / weights).clamp(0.0, 1.0));
-    match (outcome, overall) {
-        (Outcome::Failed, overall) => Scored { outcome, overall: Some(overall.unwrap_or(0.0)), reason },
-        (_, Some(_)) => Scored { outcome, overall, reason },
-        (_, None) => {
-            let reason = Some(format!("no score of {}", silent.join(", ")));
-            Scored { outcome: Outcome::Unscored, overall: None, reason }
-        }
+    if !silent.is_empty() {
+        let silent = format!("no score of {}", silent.join(", "));
+        let reason = reason.map_or(silent.clone(), |why| format!("{why}; {silent}"));
+        return Scored { outcome: Outcome::Unscored, overall: None, reason: Some(reason) };
     }
+    let overall = if weights > 0.0 { (sum / weights).clamp(0.0, 1.0) } else { 0.0 };
+    Scored { outcome, overall: Some(overall), reason }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{Thread, current, park};
+use std::thread::{Thread, current, park_timeout};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uwf_agent::{Agent, Limits, Usd, Workspace};
 use uwf_engine::builtin::META_SCHEMA;
+use uwf_engine::spawn::StopSignal;
 use uwf_snapshot::{diff, patch};
 use uwf_store::{excerpt, schema};
 
 use super::{Bench, Said, Silent};
+use crate::EvalError;
 use crate::task::JudgeSpec;
 
 /// How much of one text a judge is shown.
@@ -24,6 +26,8 @@ const SHOWN: usize = 20_000;
 const TURNS: u64 = 20;
 /// How long one vote may take.
 const TIME: Duration = Duration::from_secs(600);
+/// How often it is looked whether this program is to stop.
+const LOOK: Duration = Duration::from_millis(100);
 /// What it may look with.
 const TOOLS: [&str; 4] = ["read_file", "list_dir", "grep", "glob"];
 
@@ -65,7 +69,9 @@ pub(super) fn judge(bench: &Bench<'_>, judge: &JudgeSpec, ask: &Ask<'_>) -> Resu
             .instructions(instructions(judge))
             .limits(Limits { turns: TURNS, time: Some(TIME), usd, ..Limits::default() })
             .workspace(Workspace::new(copied.workspace()).tools(TOOLS).without_snapshots());
-        let run = waited_for(agent.run::<Verdict>(&prompt));
+        // A vote that is dropped ends.
+        let run = waited_for(agent.run::<Verdict>(&prompt), bench.judging.stop);
+        let run = run.ok_or(Silent::Broken(EvalError::Stopped))?;
         if let Some(spent) = run.report.cost {
             cost = Some(cost.unwrap_or(0.0) + spent.in_dollars());
         }
@@ -75,7 +81,7 @@ pub(super) fn judge(bench: &Bench<'_>, judge: &JudgeSpec, ask: &Ask<'_>) -> Resu
         }
     }
     if verdicts.is_empty() {
-        return Err(Silent::Error(format!("no vote of {}: {}", ask.model, failed.join("; "))));
+        return Err(Silent::Paid(format!("no vote of {}: {}", ask.model, failed.join("; ")), cost));
     }
     let votes: Vec<f64> = verdicts.iter().map(|verdict| verdict.score).collect();
     let score = votes.iter().sum::<f64>() / votes.len() as f64;
@@ -145,8 +151,8 @@ fn section(title: &str, text: &str) -> String {
     format!("# {title}\n\n{}\n\n", excerpt(text.trim(), SHOWN))
 }
 
-/// The value of a future that works elsewhere; this thread sleeps meanwhile.
-fn waited_for<T>(future: impl Future<Output = T>) -> T {
+/// The value of a future that works elsewhere; this thread sleeps meanwhile. None where this program is to stop.
+fn waited_for<T>(future: impl Future<Output = T>, stop: &StopSignal) -> Option<T> {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
@@ -155,10 +161,31 @@ fn waited_for<T>(future: impl Future<Output = T>) -> T {
     }
     let waker = Waker::from(Arc::new(Unpark(current())));
     let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
-    loop {
+    while stop.signal().is_none() {
         match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => park(),
+            Poll::Ready(value) => return Some(value),
+            Poll::Pending => park_timeout(LOOK),
         }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    #[test]
+    fn what_is_waited_for_comes_or_a_signal_does() {
+        let stop = StopSignal::default();
+        assert_eq!(waited_for(std::future::ready(1), &stop), Some(1));
+        let cell = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(2 * LOOK);
+            cell.cell().store(15, Ordering::SeqCst);
+        });
+        assert_eq!(waited_for(std::future::pending::<u8>(), &stop), None);
+        assert_eq!(waited_for(std::future::ready(1), &stop), None, "nor is another vote begun");
     }
 }

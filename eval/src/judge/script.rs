@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use uwf_agent::external::Confined;
+use uwf_agent::external::{Confined, NOT_CONFINED};
 use uwf_engine::Env;
 use uwf_engine::builtin::META_SCHEMA;
 use uwf_engine::spawn::protocol::AgentCommand;
@@ -147,12 +147,14 @@ fn run(
             stdout.extend_from_slice(bytes);
         }
     };
-    let mut idle = || {
+    let end_if_stopped = || {
         if judging.stop.signal().is_some() {
             stop.cell().store(TERMINATE, Ordering::SeqCst);
         }
     };
-    let ran = run_within(&spec, None, &mut Sinks { stdout: &mut hear, stderr: &mut |_| (), idle: &mut idle });
+    // One that says something all the time is never idle.
+    let (mut stderr, mut idle) = (|_: &[u8]| end_if_stopped(), end_if_stopped);
+    let ran = run_within(&spec, None, &mut Sinks { stdout: &mut hear, stderr: &mut stderr, idle: &mut idle });
     match ran {
         _ if too_much => Err(Silent::Error("it printed more than 1 MiB".to_owned())),
         Err(SpawnError::Stopped { .. }) => Err(Silent::Broken(EvalError::Stopped)),
@@ -163,6 +165,9 @@ fn run(
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             Err(Silent::Error(format!("{error}{}", cause.unwrap_or_default())))
         }
+        Ok(finished) if judging.is_confined() && finished.status.code() == Some(NOT_CONFINED.into()) => {
+            Err(Silent::Error(format!("it cannot be confined{}", behind(&finished.stderr_tail))))
+        }
         Ok(finished) => Ok(Ran { status: finished.status.code(), stdout, last_words: finished.stderr_tail }),
     }
 }
@@ -171,7 +176,7 @@ fn run(
 fn confined(bench: &Bench<'_>, (program, args): (&str, &[String]), beside: &Path) -> AgentCommand {
     let words = std::iter::once(program.to_owned()).chain(args.iter().cloned());
     let judging = bench.judging;
-    if judging.sandbox == "off" {
+    if !judging.is_confined() {
         return AgentCommand::new(program, args.to_vec());
     }
     let readable: Vec<PathBuf> = vec![bench.subject.task.to_owned(), beside.to_owned()];

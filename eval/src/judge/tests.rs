@@ -30,6 +30,13 @@ fn a_workflow_that_failed_has_what_its_judges_say_or_nothing() {
     let why = || Some("it made 5 steps".to_owned());
     let scored = overall(Outcome::Failed, why(), &[judge("a", 1.0, Some(0.5))]);
     assert_eq!((scored.outcome, scored.overall, scored.reason), (Outcome::Failed, Some(0.5), why()));
-    assert_eq!(overall(Outcome::Failed, why(), &[judge("a", 1.0, None)]).overall, Some(0.0));
     assert_eq!(overall(Outcome::Error, why(), &[]).overall, None);
+    // Nothing to judge is 0 for that judge, and an error of a judge no score.
+    let nothing = RunJudge { error: None, ..judge("b", 1.0, None) };
+    let half = overall(Outcome::Failed, why(), &[judge("a", 1.0, Some(0.5)), nothing.clone()]);
+    assert_eq!((half.outcome, half.overall), (Outcome::Failed, Some(0.25)));
+    assert_eq!(overall(Outcome::Scored, None, &[nothing]).outcome, Outcome::Unscored);
+    let broken = overall(Outcome::Failed, why(), &[judge("a", 1.0, None)]);
+    assert_eq!((broken.outcome, broken.overall), (Outcome::Unscored, None));
+    assert_eq!(broken.reason.as_deref(), Some("it made 5 steps; no score of a"));
 }

@@ -9,9 +9,11 @@ use std::io;
 use std::path::Path;
 
 use super::super::args::Adapt;
-use crate::shell::{CliError, ProcessContext, Session, USAGE, USER};
+use crate::shell::{CliError, ProcessContext, Session};
 use uwf_agent::confinement::Confinement;
-use uwf_agent::external::{Confined, ConfinedBy, Definition, OF_GIT, make_own_directories};
+use uwf_agent::external::{
+    Confined, ConfinedBy, Definition, NOT_CONFINED, OF_GIT, make_own_directories,
+};
 use uwf_agent::settings::SharedSettings;
 use uwf_engine::home::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, SandboxError};
@@ -108,11 +110,21 @@ pub(super) fn check_narrowed(
         .with_hint("confine it with --sandbox strict, or have another agent play the role"))
 }
 
-/// Runs the program that stands behind what is asked for; its exit status is this program's.
+/// Runs the program that stands behind what is asked for; its exit status is this program's, which is [`NOT_CONFINED`] where there
+/// is none.
 pub(in crate::uwf) fn serve(process: ProcessContext<'_>) -> u8 {
     let words: Vec<String> = process.args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let [_, _, asked, program, args @ ..] = words.as_slice() else { return USAGE };
-    let Ok(confined) = serde_json::from_str::<Confined>(asked) else { return USAGE };
+    let [_, _, asked, program, args @ ..] = words.as_slice() else {
+        writeln!(process.err, "{COMMAND}: expected what is asked for, and a program").ok();
+        return NOT_CONFINED;
+    };
+    let confined = match serde_json::from_str::<Confined>(asked) {
+        Ok(confined) => confined,
+        Err(error) => {
+            writeln!(process.err, "{COMMAND}: what is asked for does not read: {error}").ok();
+            return NOT_CONFINED;
+        }
+    };
     (process.catch_signals)(&process.stop);
     let homes = Homes::from_env(&process.env, &process.cwd);
     let ran = homes.map_err(|error| error.to_string()).and_then(|homes| {
@@ -132,11 +144,14 @@ pub(in crate::uwf) fn serve(process: ProcessContext<'_>) -> u8 {
                 writeln!(process.err, "{OF_GIT}{line}").ok();
             }
             // Whoever goes on must not find out by using git.
-            if ran.standing.is_empty() { u8::try_from(ran.code).unwrap_or(USER) } else { USER }
+            match u8::try_from(ran.code) {
+                Ok(code) if ran.standing.is_empty() => code,
+                _ => NOT_CONFINED,
+            }
         }
         Err(error) => {
             writeln!(process.err, "{error}").ok();
-            USER
+            NOT_CONFINED
         }
     }
 }
