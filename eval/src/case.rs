@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// The workflow came to its end, and every judge with a weight has given a score.
     Scored,
-    /// The workflow came to its end, and a judge with a weight could not say: there is no score.
+    /// A judge with a weight could not say, whether or not the workflow came to its end: there is no score.
     Unscored,
     /// The workflow did not come to its end: no valid answer, a limit, a question to a person. What its judges say counts, and
-    /// where they cannot say the score is 0.
+    /// that is 0 where there is nothing that they could judge.
     Failed,
-    /// The infrastructure failed, again and again: nothing is known of the workflow, and there is no score.
+    /// The infrastructure failed, again and again, or a person ended the thread: nothing is known of the workflow, and there is
+    /// no score. Whoever goes on tries it once more.
     Error,
 }
 
@@ -100,4 +101,50 @@ pub struct Case {
     pub cached: bool,
     /// The node that is its record.
     pub run: String,
+}
+
+impl Case {
+    /// What was paid for it now: for its thread, unless another evaluation ran that, and for its judges.
+    pub fn paid(&self) -> Option<f64> {
+        let thread = self.cost_usd.filter(|_| !self.cached);
+        let costs = self.judges.iter().filter_map(|judge| judge.cost_usd).chain(thread);
+        costs.reduce(|sum, cost| sum + cost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_paid_is_the_thread_that_was_run_now_and_the_judges() {
+        let judge = |cost_usd| JudgeScore {
+            name: "j".into(),
+            weight: 1.0,
+            score: None,
+            error: None,
+            data_hash: None,
+            votes: Vec::new(),
+            cost_usd,
+        };
+        let case = |cost_usd, cached, judges| Case {
+            task: "t".into(),
+            repeat: 1,
+            outcome: Outcome::Scored,
+            score: Some(1.0),
+            reason: None,
+            judges,
+            cost_usd,
+            seconds: 0.0,
+            steps: 1,
+            tokens: Tokens::default(),
+            thread: None,
+            seed: 0,
+            cached,
+            run: String::new(),
+        };
+        assert_eq!(case(Some(0.5), false, vec![judge(Some(0.25)), judge(None)]).paid(), Some(0.75));
+        assert_eq!(case(Some(0.5), true, vec![judge(Some(0.25))]).paid(), Some(0.25));
+        assert_eq!(case(None, false, vec![judge(None)]).paid(), None);
+    }
 }

@@ -49,13 +49,19 @@ pub enum EvalError {
     /// An evaluation was begun otherwise.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What a case was judged by is not there any more.
-    #[error("case {task}/{repeat} cannot be judged again: its thread is gone")]
-    Gone {
+    /// Only what is finished can be judged again.
+    #[error("evaluation {name} is not finished")]
+    Unfinished {
+        /// Its name.
+        name: String,
+    },
+    /// A task asks for something else by now than what threads were run for.
+    #[error("task {task} has another {differs} than the threads that would be judged by it")]
+    OtherTask {
         /// The task.
         task: String,
-        /// Which of its cases.
-        repeat: u32,
+        /// `fixture` or `prompt`.
+        differs: &'static str,
     },
     /// This program is to stop.
     #[error("stopped by a signal")]
@@ -93,6 +99,10 @@ impl EvalError {
             EvalError::Store(error) => uwf_engine::thread::store_hint(error),
             EvalError::Thread(error) => error.hint(),
             EvalError::Busy { .. } => Some("wait for it, or end it: it goes on where it stopped".to_owned()),
+            EvalError::Unfinished { name } => Some(format!("go on with: uwf-eval run --resume {name}")),
+            EvalError::OtherTask { .. } => {
+                Some("judge them by the task as it was, or run it as it is: uwf-eval run TASK".to_owned())
+            }
             EvalError::Plan(_) => Some("choose another --name, or type what it was begun with".to_owned()),
             EvalError::Unknown { known, .. } if known.is_empty() => {
                 Some("begin one with: uwf-eval run TASK".to_owned())

@@ -1,5 +1,7 @@
 //! An evaluation by its name, with its cases: what reports are made of.
 
+use std::collections::{BTreeMap, HashMap};
+
 use uwf_store::{Hash, Store};
 
 use crate::EvalError;
@@ -44,12 +46,13 @@ pub fn cases_of(store: &Store, evaluation: &Evaluation) -> Result<Vec<Case>, Eva
 pub fn evaluation(store: &Store, name: &str) -> Result<Evaluation, EvalError> {
     let hash = hash_of(store, name)?;
     let mut evaluation: Evaluation = get(store, &Records::known().evaluation, &hash)?;
-    for case in finished(store, name)? {
-        evaluation.cases.retain(|known| (&known.task, known.repeat) != (&case.task, case.repeat));
-        evaluation.cases.push(case);
-    }
-    let order = |task: &str| evaluation.tasks.iter().position(|known| known.name == task);
-    evaluation.cases.sort_by_key(|case| (order(&case.task), case.repeat));
+    let order: HashMap<&str, usize> =
+        evaluation.tasks.iter().enumerate().map(|(at, task)| (task.name.as_str(), at)).collect();
+    let recorded = std::mem::take(&mut evaluation.cases).into_iter().chain(finished(store, name)?);
+    let place = |case: &CaseRef| (order.get(case.task.as_str()).copied(), case.repeat);
+    // What a case of an evaluation that goes on says is the later word.
+    let cases: BTreeMap<_, CaseRef> = recorded.map(|case| (place(&case), case)).collect();
+    evaluation.cases = cases.into_values().collect();
     Ok(evaluation)
 }
 
@@ -62,7 +65,8 @@ pub fn names(store: &Store) -> Result<Vec<String>, EvalError> {
     Ok(found.into_iter().filter_map(|found| Some(found.name.strip_prefix(EVALUATIONS)?.to_owned())).collect())
 }
 
-fn hash_of(store: &Store, name: &str) -> Result<Hash, EvalError> {
+/// The node of an evaluation.
+pub(crate) fn hash_of(store: &Store, name: &str) -> Result<Hash, EvalError> {
     let unknown = || -> Result<EvalError, EvalError> {
         Ok(EvalError::Unknown { name: name.to_owned(), known: names(store)? })
     };

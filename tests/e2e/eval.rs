@@ -89,10 +89,13 @@ fn an_evaluation_runs_is_shown_and_is_not_run_twice() {
     assert_eq!(listed.as_array().unwrap().len(), 3);
     // What is kept is kept by a collection, and can be judged again without the workspaces.
     site.uwf(&["cas", "gc"]).ok();
-    fs::remove_dir_all(site.home().join(".local/share/uwf/eval/double-1")).unwrap();
+    assert!(!site.home().join(".local/share/uwf/eval/double-1").exists());
     let before = told(&site, "double-1");
-    let judged = eval(&site, &["judge", "double-1", "--min", "0.99"]);
+    let judged = eval(&site, &["judge", "double-1", "--min", "0.99", "--all"]);
     assert_eq!(judged.code, 1, "{}", judged.err);
+    assert_eq!(judged.err.matches("double/").count(), 7, "{}", judged.err);
+    let judged = eval(&site, &["judge", "double-1"]).ok();
+    assert!(judged.err.contains("no case was judged"), "{}", judged.err);
     assert_eq!((told(&site, "double-1"), threads()), (before, 8));
     site.verify();
 }
@@ -207,7 +210,7 @@ fn a_judge_that_goes_wrong_is_told_and_is_no_low_score() {
     let reaches = "#!/bin/sh\nrm -rf \"$HOME\" \"$1\"/* \"$0\" 2>/dev/null\n\
                    [ -z \"$(ls -A ~/.ocas 2>/dev/null)\" ] && [ -s \"$UWF_EVAL_THREAD\" ] && echo '{\"score\": 1}'\n";
     let task = judged_by(&site, "reaches", reaches, "");
-    eval(&site, &["run", &task, "--offline", "--name", "reaches"]).ok();
+    eval(&site, &["run", &task, "--offline", "--name", "reaches", "--keep"]).ok();
     assert!(site.workspace().join("reaches/judges/small.sh").exists());
     let work = site.home().join(".local/share/uwf/eval/reaches/reaches/1/double.sh");
     assert!(work.exists(), "a judge works on a copy");

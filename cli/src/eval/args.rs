@@ -76,11 +76,13 @@ const RUN_AFTER_HELP: &str = "\
 Each case is a thread in a copy of the task's fixture. One that is finished is not run again:
 interrupted, the same command goes on where it stopped, as does --resume NAME. A thread that
 another evaluation ran for exactly this (workflow, fixture, prompt, limits, agent, model, script,
-sandbox, seed, number of the case) is taken, and judged anew; --fresh runs another.
+sandbox, seed, number of the case, what is configured of these) is taken, and judged anew; --fresh
+runs another.
 
 Failures of the infrastructure (the endpoint, the sandbox, a process that cannot be started) are
-tried again, and are errors of a case then, not low scores. A workflow that does not come to its
-end has failed, and has what its judges say of it, or 0.
+tried again, and are errors of a case then, not low scores; going on, or the same command, tries
+these once more. A workflow that does not come to its end has failed, and has what its judges say
+of it, and 0 where there is nothing that they could judge. A judge that could not say leaves no score.
 
 Examples:
   uwf-eval run double --offline --count 20 --seed 7
@@ -117,6 +119,9 @@ pub(super) struct Run {
     /// Run threads anew that other evaluations have run already
     #[arg(long)]
     pub(super) fresh: bool,
+    /// Leave the workspaces where they are; else those that the store has as a whole are removed
+    #[arg(long)]
+    pub(super) keep: bool,
     /// How often a case is tried again whose infrastructure failed
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=20))]
     pub(super) retries: u32,
@@ -166,7 +171,7 @@ pub(super) struct Who {
 /// Judge an evaluation's cases again; no thread is run
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "The judges are those that the tasks have now. What was found before stays in the store.\n\nExamples:\n  uwf-eval judge double-1\n  uwf-eval judge double-1 --judge-mock verdicts.yaml"
+    after_long_help = "The judges are those that the tasks have now. Judged are cases without a score, and those that other judges\njudged; --all judges the others, too. What was found before stays in the store. Interrupted, the same\ncommand judges the rest.\n\nExamples:\n  uwf-eval judge double-1\n  uwf-eval judge double-1 --all -j 4\n  uwf-eval judge double-1 --judge-mock verdicts.yaml"
 )]
 pub(super) struct Judge {
     /// The evaluation
@@ -175,6 +180,12 @@ pub(super) struct Judge {
     /// A script in the place of models that judge
     #[arg(long, value_name = "FILE")]
     pub(super) judge_mock: Option<PathBuf>,
+    /// Judge all cases, also those that have a score by the judges that the tasks have now
+    #[arg(long)]
+    pub(super) all: bool,
+    /// How many cases are judged side by side [default: one for each processor]
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(super) parallel: Option<u16>,
     /// Exit with 1 if the mean score is below this
     #[arg(long, value_name = "X", value_parser = part)]
     pub(super) min: Option<f64>,

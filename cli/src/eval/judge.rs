@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use uwf_eval::EvalError;
 use uwf_eval::load::evaluation;
-use uwf_eval::run::judge_again;
+use uwf_eval::run::{Again, Judged, judge_again};
 
 use super::args::Judge;
 use super::outcome::{self, Bounds};
@@ -22,21 +22,42 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
     }
     let paths: Vec<PathBuf> = known.tasks.iter().map(|task| PathBuf::from(&task.path)).collect();
     let tasks = planning::load(session, &paths, &place.scratch())?;
-    let mock = args.judge_mock.as_ref().map(|file| session.cwd.join(file).display().to_string());
+    let mock = args.judge_mock.as_ref().map(|file| planning::script(session, &place, file)).transpose()?;
+    let by = mock.as_ref().map_or_else(String::new, |script| script.hash.clone());
+    let mock = mock.map(|script| script.path.display().to_string());
     let provider = place.provider(mock.as_deref().or(known.config.judge_mock.as_deref()))?;
     (session.catch_signals)(&session.stop);
     let sandbox = place.sandbox(known.config.sandbox.as_deref())?;
     let stop = session.stop.clone();
     let judging = place.judging(&stop, &sandbox, &provider);
-    let judged = judge_again(&store, &known, (&tasks, &judging), &mut |case| {
-        let score = super::show::score(case.score);
-        session.ui.note(&format!("{}/{} {} {score}", case.task, case.repeat, case.outcome.as_str()));
+    let again = Again {
+        store: &store,
+        homes: &place.homes,
+        tasks: &tasks,
+        judging: &judging,
+        all: args.all,
+        by: &by,
+        parallel: args.parallel.map_or(0, usize::from),
+    };
+    let mut count = 0;
+    let judged = judge_again(&args.name, &again, &mut |judged| match judged {
+        Judged::Case(case) => {
+            count += 1;
+            let score = super::show::score(case.score);
+            session.ui.note(&format!("{}/{} {} {score}", case.task, case.repeat, case.outcome.as_str()));
+        }
+        Judged::Kept { task, repeat, why } => {
+            session.ui.warn(&format!("{task}/{repeat} stays as it was judged: {why}"));
+        }
     });
     if let (Err(EvalError::Stopped), Some(signal)) = (&judged, stop.signal()) {
         let error = format!("stopped by signal {signal}").into();
-        let hint = Some("nothing was changed".to_owned());
+        let hint = Some("what was judged stays so; the same command judges the rest".to_owned());
         return Err(CliError::Said { error, hint, exit: u8::try_from(128 + signal).unwrap_or(1) });
     }
     judged?;
+    if count == 0 && !args.all {
+        session.ui.note("no case was judged: all that can be have a score by these judges; --all judges all");
+    }
     outcome::tell(session, &args.name, &Bounds { min: args.min, max_unscored: args.max_unscored })
 }

@@ -1,5 +1,6 @@
 //! From what was typed, or what an evaluation was begun with, to what is to be run.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use uwf_agent::Script;
@@ -10,9 +11,11 @@ use uwf_eval::load::names;
 use uwf_eval::record::{EvalConfig, Evaluation, is_segment};
 use uwf_eval::run::{Plan, Planned, Script as TaskScript};
 use uwf_eval::task::{MOCK, Task};
+use uwf_store::atomic_file::AtomicFile;
 use uwf_store::{Hash, Store};
 
 use super::args::{Run, Who};
+use super::run::Place;
 use crate::shell::{CliError, Session};
 
 /// The version of the engine that is part of this program.
@@ -25,12 +28,13 @@ pub(super) fn typed(
     session: &mut Session<'_>,
     store: &Store,
     args: &Run,
-    scratch: &Path,
+    place: &Place,
 ) -> Result<Plan, CliError> {
-    let tasks = load(session, &args.tasks, scratch)?;
+    let tasks = load(session, &args.tasks, &place.scratch())?;
     let options = options(session, &args.who)?;
-    let mock = args.who.mock.as_deref().map(|file| script(session, file)).transpose()?;
-    let judge_mock = args.who.judge_mock.as_deref().map(|file| script(session, file)).transpose()?;
+    let mock = args.who.mock.as_deref().map(|file| script(session, place, file)).transpose()?;
+    let judge_mock = args.who.judge_mock.as_deref().map(|file| script(session, place, file)).transpose()?;
+    let is_scripted = args.who.offline || mock.is_some();
     let config = EvalConfig {
         agent: args.who.agent.clone().unwrap_or_else(|| CONFIGURED.to_owned()),
         model: args.who.model.clone(),
@@ -40,9 +44,11 @@ pub(super) fn typed(
         count: args.count,
         mock: mock.as_ref().map(|script| script.hash.clone()),
         offline: args.who.offline,
-        judge_mock: judge_mock.map(|script| script.path.display().to_string()),
+        judge_mock: args.who.judge_mock.as_deref().map(|file| absolute(session, file)),
+        judge_mock_hash: judge_mock.map(|script| script.hash),
+        settings: place.settings(&options, is_scripted)?,
         options: ThreadOptions {
-            mock: mock.as_ref().map(|script| script.path.display().to_string()),
+            mock: args.who.mock.as_deref().map(|file| absolute(session, file)),
             ..options
         },
     };
@@ -53,7 +59,8 @@ pub(super) fn typed(
             CliError::user(format!("task {} names no workflow", task.name))
                 .with_hint("name one with --workflow W")
         })?;
-        planned.push(plan_task(session, store, (task, &named, mock.as_ref()), args.who.offline)?);
+        let who = (mock.as_ref(), args.who.offline);
+        planned.push(plan_task(session, (store, place), (task, &named), who)?);
     }
     let name = match &args.name {
         Some(name) => name.clone(),
@@ -71,17 +78,26 @@ pub(super) fn begun(
     session: &mut Session<'_>,
     store: &Store,
     evaluation: &Evaluation,
-    scratch: &Path,
+    place: &Place,
 ) -> Result<Plan, CliError> {
-    let config = EvalConfig { engine_version: ENGINE.to_owned(), ..evaluation.config.clone() };
-    let mock = config.options.mock.clone().map(PathBuf::from);
-    let mock = mock.map(|file| script(session, &file)).transpose()?;
-    let config = EvalConfig { mock: mock.as_ref().map(|script| script.hash.clone()), ..config };
+    let config = evaluation.config.clone();
+    let read = |file: &Option<String>| -> Result<Option<TaskScript>, CliError> {
+        file.as_ref().map(|file| script(session, place, Path::new(file))).transpose()
+    };
+    let (mock, judge_mock) = (read(&config.options.mock)?, read(&config.judge_mock)?);
+    let config = EvalConfig {
+        engine_version: ENGINE.to_owned(),
+        mock: mock.as_ref().map(|script| script.hash.clone()),
+        judge_mock_hash: judge_mock.map(|script| script.hash),
+        settings: place.settings(&config.options, config.offline || mock.is_some())?,
+        ..config
+    };
     let paths: Vec<PathBuf> = evaluation.tasks.iter().map(|task| PathBuf::from(&task.path)).collect();
     let mut planned = Vec::new();
-    for (task, reference) in load(session, &paths, scratch)?.into_iter().zip(&evaluation.tasks) {
+    for (task, reference) in load(session, &paths, &place.scratch())?.into_iter().zip(&evaluation.tasks) {
         let named = reference.workflow.to_string();
-        planned.push(plan_task(session, store, (task, &named, mock.as_ref()), config.offline)?);
+        let who = (mock.as_ref(), config.offline);
+        planned.push(plan_task(session, (store, place), (task, &named), who)?);
     }
     Ok(Plan { name: evaluation.name.clone(), config, tasks: planned })
 }
@@ -118,9 +134,9 @@ pub(super) fn load(session: &Session<'_>, paths: &[PathBuf], scratch: &Path) -> 
 
 fn plan_task(
     session: &mut Session<'_>,
-    store: &Store,
-    (task, named, mock): (Task, &str, Option<&TaskScript>),
-    offline: bool,
+    (store, place): (&Store, &Place),
+    (task, named): (Task, &str),
+    (mock, offline): (Option<&TaskScript>, bool),
 ) -> Result<Planned, CliError> {
     let resolved = workflow::resolve(store, named, &session.cwd)?;
     resolved.checked.iter().for_each(|checked| session.ui.warn_of(checked));
@@ -132,7 +148,7 @@ fn plan_task(
                 CliError::user(format!("task {} has no script that plays it without a model", task.name))
                     .with_hint(format!("write {MOCK} beside its task.yaml, or leave --offline out"))
             })?;
-            Some(script(session, &file)?)
+            Some(script(session, place, &file)?)
         }
         (None, false) => None,
     };
@@ -153,14 +169,27 @@ fn options(session: &Session<'_>, who: &Who) -> Result<ThreadOptions, CliError> 
     Ok(options)
 }
 
-/// A script that plays, read once so that it is known to be one.
-fn script(session: &Session<'_>, file: &Path) -> Result<TaskScript, CliError> {
+/// A script that plays, read once so that it is known to be one; threads read a copy of it, whatever becomes of the file.
+pub(super) fn script(session: &Session<'_>, place: &Place, file: &Path) -> Result<TaskScript, CliError> {
     let cannot = || format!("cannot read the mock script {}", file.display());
     let path = session.cwd.join(file).canonicalize().map_err(|error| CliError::said(cannot(), error))?;
     Script::load(&path).map_err(|error| CliError::user(error.to_string()))?;
     let text = std::fs::read_to_string(&path).map_err(|error| CliError::said(cannot(), error))?;
-    let hash = Hash::of(&uwf_engine::builtin::TEXT, &text.into()).to_string();
-    Ok(TaskScript { path, hash })
+    let hash = Hash::of(&uwf_engine::builtin::TEXT, &text.as_str().into()).to_string();
+    // The same for every program that reads this text, so that a thread that is gone on with finds it again.
+    let copy = place.scratch().join(format!("{hash}.yaml"));
+    let written = AtomicFile::create(&copy, 0o600).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.persist()
+    });
+    written.map_err(|error| CliError::said(cannot(), error))?;
+    Ok(TaskScript { path: copy, hash })
+}
+
+/// A file that was typed, as it is found from anywhere.
+fn absolute(session: &Session<'_>, file: &Path) -> String {
+    let path = session.cwd.join(file);
+    path.canonicalize().unwrap_or(path).display().to_string()
 }
 
 /// The first name of these that no evaluation has: `fix-1`, `fix-2`, …

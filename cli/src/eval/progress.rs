@@ -68,7 +68,7 @@ impl Progress {
         self.done += 1;
         let pass = ReportOptions::default().pass;
         self.passed += usize::from(case.score.is_some_and(|score| score >= pass));
-        if let Some(cost) = case.cost_usd.filter(|_| !case.cached) {
+        if let Some(cost) = case.paid() {
             self.cost = Some(self.cost.unwrap_or(0.0) + cost);
         }
     }

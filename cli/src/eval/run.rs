@@ -1,17 +1,20 @@
 //! `uwf-eval run`: the cases of tasks are run and judged, and their score is told.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use uwf_agent::runtime::settings::{Flags, ProviderSettings, Settings, SharedSettings};
 use uwf_agent::{Level, Provider, Script};
 use uwf_engine::home::{Env, HomeError};
 use uwf_engine::spawn::StopSignal;
+use uwf_engine::thread::ThreadOptions;
 use uwf_engine::{Homes, config};
 use uwf_eval::judge::Judging;
-use uwf_eval::run::{Ended, Plan, Runner, run as run_all};
+use uwf_eval::run::{Ended, Plan, Runner, Scratch, run as run_all};
 use uwf_eval::{EvalError, load};
 
 use super::args::Run;
+use super::configured;
 use super::outcome::{self, Bounds};
 use super::planning;
 use super::progress::Progress;
@@ -28,6 +31,7 @@ pub(super) struct Place {
     pub(super) root: PathBuf,
     env: Env,
     program: String,
+    scratch: Scratch,
 }
 
 impl Place {
@@ -39,16 +43,26 @@ impl Place {
         })?;
         // As the system calls it: workspaces are found again by this.
         let root = root.canonicalize().unwrap_or(root);
+        let scratch = Scratch::open(&root)?;
         let mut env = session.env.clone().with_dotenv(&homes.uwf.join(".env"))?;
         // Threads run from other directories than this.
         env.set("UWF_HOME", homes.uwf.clone());
         env.set("OCAS_HOME", homes.ocas.clone());
-        Ok(Place { homes, root, env, program: program(session.program.as_deref()) })
+        Ok(Place { homes, root, env, program: program(session.program.as_deref()), scratch })
     }
 
-    /// Where archives are unpacked.
+    /// Where what is needed only while this program runs is.
     pub(super) fn scratch(&self) -> PathBuf {
-        self.root.join(".tasks")
+        self.scratch.dir().to_owned()
+    }
+
+    /// What is configured and not typed.
+    pub(super) fn settings(
+        &self,
+        options: &ThreadOptions,
+        is_scripted: bool,
+    ) -> Result<BTreeMap<String, String>, CliError> {
+        configured::settings((&self.env, &self.homes.uwf), options, is_scripted)
     }
 
     /// How much of a sandbox judges run in: what was asked for, else as it is configured for commands.
@@ -72,7 +86,8 @@ impl Place {
         sandbox: &'a str,
         provider: &'a (dyn Fn(&str) -> Result<Provider, String> + Sync),
     ) -> Judging<'a> {
-        Judging { program: &self.program, env: &self.env, sandbox, root: &self.root, provider, stop }
+        let root = self.scratch.dir();
+        Judging { program: &self.program, env: &self.env, sandbox, root, provider, stop }
     }
 
     /// Who completes for a judge that is a model: a script, or an endpoint as it is configured.
@@ -105,9 +120,9 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     let plan = match &args.resume {
         Some(name) => {
             let evaluation = load::evaluation(&store, name)?;
-            planning::begun(session, &store, &evaluation, &place.scratch())?
+            planning::begun(session, &store, &evaluation, &place)?
         }
-        None => planning::typed(session, &store, args, &place.scratch())?,
+        None => planning::typed(session, &store, args, &place)?,
     };
     (session.catch_signals)(&session.stop);
     session.ui.remarks = !session.ui.is_quiet();
@@ -117,6 +132,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     let mut progress = Progress::new(session.terminals.err && !session.ui.is_quiet());
     let stop = session.stop.clone();
     let judging = place.judging(&stop, &sandbox, &provider);
+    let snapshots = configured::snapshots((&place.env, &place.homes.uwf))?;
     let runner = Runner {
         store: &store,
         homes: &place.homes,
@@ -125,6 +141,8 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
         program: &place.program,
         options: &plan.config.options,
         parallel: args.parallel.map_or_else(processors, usize::from),
+        snapshots: &snapshots,
+        keep: args.keep,
         retries: args.retries,
         fresh: args.fresh,
         max_cost: args.max_cost,

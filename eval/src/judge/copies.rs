@@ -1,13 +1,14 @@
 //! Copies of the workspace for judges that run: what one changes, the next does not see.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use uwf_engine::home::make_private;
 
-use super::Subject;
+use super::{Silent, Subject};
 use crate::EvalError;
-use crate::task::copy;
+use crate::task::{TreeError, copy_left};
 
 /// Where copies of one case's workspace are made; gone with this.
 pub(super) struct Copies<'a> {
@@ -40,13 +41,25 @@ impl<'a> Copies<'a> {
         Ok(Copies { scratch, workspace: subject.workspace })
     }
 
-    /// A fresh one.
-    pub(super) fn make(&self) -> Result<Copied, EvalError> {
+    /// A fresh one. That a workspace is such that it cannot be copied is an error of the judge that wants it copied.
+    pub(super) fn make(&self) -> Result<Copied, Silent> {
         let failed = |source| EvalError::Disk { path: self.scratch.path().to_owned(), source };
         let dir = TempDir::new_in(self.scratch.path()).map_err(failed)?;
         let copied = Copied { dir };
-        copy(self.workspace, &copied.workspace())?;
+        copy_left(self.workspace, &copied.workspace()).map_err(|error| match &error {
+            TreeError::Io { source, .. } if is_full(source) => Silent::Broken(error.into()),
+            TreeError::Io { path, source } => {
+                Silent::Error(format!("the workspace cannot be copied: {}: {source}", path.display()))
+            }
+            _ => Silent::Error(format!("the workspace cannot be copied: {error}")),
+        })?;
         std::fs::create_dir(copied.beside()).map_err(failed)?;
         Ok(copied)
     }
+}
+
+/// Whether the disk refuses whatever is written.
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
 }

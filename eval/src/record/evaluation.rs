@@ -1,5 +1,7 @@
 //! An evaluation: what is run, and what came of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uwf_engine::thread::ThreadOptions;
 use uwf_store::Hash;
@@ -49,6 +51,12 @@ pub struct EvalConfig {
     /// The script that plays in the place of judges that are models; a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_mock: Option<String>,
+    /// Its text, as a hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_mock_hash: Option<String>,
+    /// What is configured and not typed, by its name: who plays, where models are served, what commands may reach.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// What else was chosen for every thread.
     #[serde(default, skip_serializing_if = "ThreadOptions::is_empty")]
     pub options: ThreadOptions,
@@ -68,6 +76,12 @@ pub struct TaskRef {
     pub workflow: Hash,
     /// What that is called.
     pub workflow_name: String,
+    /// What a thread sees of it, as a hash: the fixture and the limits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seen: String,
+    /// What is asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
 }
 
 /// A case that is finished.

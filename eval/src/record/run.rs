@@ -27,6 +27,9 @@ pub struct EvalRun {
     /// Why it is not scored, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Why the workflow did not come to its end, where it did not; whatever judges say of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The evaluation that it was run for.
     pub evaluation: String,
     /// Which of the task's cases it is, from 1.
@@ -43,9 +46,15 @@ pub struct EvalRun {
     /// The workspace as it was before the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Hash>,
-    /// The workspace as it was judged.
+    /// The workspace as it was judged, without what is left out of snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Hash>,
+    /// All of it; none where not all could be kept, so that it cannot be judged again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Hash>,
+    /// Its directory of git's, where it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_git: Option<Hash>,
     /// What the thread cost in USD, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,

@@ -1,5 +1,7 @@
 //! What a thread is run for: two cases of the same sample would be run alike, so that one thread does for both.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use uwf_store::Hash;
 
@@ -23,6 +25,9 @@ pub struct Sample {
     /// How much of a sandbox was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// What is configured and not typed, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The version of the engine, which says the prompts' own words.
     pub engine_version: String,
     /// The seed of its scripted behaviours.

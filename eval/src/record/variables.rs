@@ -11,9 +11,9 @@ pub const CASES: &str = "@uwf/eval-case/";
 /// Where the threads that were run live among the variables, by what they were run for.
 pub const SAMPLES: &str = "@uwf/eval-sample/";
 
-/// Whether a text can stand in the name of a variable: the name of a task, or of an evaluation.
+/// Whether a text can be the name of a task, or of an evaluation: it stands in the names of variables and of directories.
 pub fn is_segment(text: &str) -> bool {
-    !text.contains('/') && check_name(&format!("{RUNS}{text}")).is_ok() && !matches!(text, "." | "..")
+    !text.contains('/') && check_name(&format!("{RUNS}{text}")).is_ok() && !text.starts_with('.')
 }
 
 /// The variable of a finished case.

@@ -37,6 +37,8 @@ pub(super) fn differing(before: &Evaluation, after: &Evaluation) -> Vec<Differs>
     for ((what, before), (_, after)) in all {
         note(&mut found, (what, None), before, after);
     }
+    let (ours, theirs) = (&before.config, &after.config);
+    note(&mut found, ("configuration", None), configured(ours, theirs), configured(theirs, ours));
     for task in &before.tasks {
         let Some(other) = after.tasks.iter().find(|other| other.name == task.name) else { continue };
         let name = Some(&task.name);
@@ -68,8 +70,8 @@ fn workflow(task: &TaskRef) -> Option<String> {
 }
 
 fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 10] {
-    let EvalConfig { agent, model, engine_version, sandbox, seed, count, mock, offline, judge_mock, options } =
-        config;
+    let EvalConfig { agent, model, engine_version, sandbox, seed, count, mock, offline, .. } = config;
+    let judges = config.judge_mock_hash.clone().or_else(|| config.judge_mock.clone());
     [
         ("agent", Some(agent.clone())),
         ("model", model.clone()),
@@ -79,7 +81,14 @@ fn of_config(config: &EvalConfig) -> [(&'static str, Option<String>); 10] {
         ("cases a task", Some(count.to_string())),
         ("mock script", mock.clone()),
         ("offline", Some(offline.to_string())),
-        ("endpoint", options.base_url.clone()),
-        ("judges' script", judge_mock.clone()),
+        ("endpoint", config.options.base_url.clone()),
+        ("judges' script", judges),
     ]
+}
+
+/// What one has configured otherwise than the other; none where that is nothing.
+fn configured(config: &EvalConfig, other: &EvalConfig) -> Option<String> {
+    let differ = config.settings.iter().filter(|(name, value)| other.settings.get(*name) != Some(*value));
+    let differ: Vec<String> = differ.map(|(name, value)| format!("{name} {value}")).collect();
+    (!differ.is_empty()).then(|| differ.join(", "))
 }

@@ -1,100 +1,227 @@
 //! An evaluation's cases are judged once more: their threads are as they are, their workspaces as they were left.
+//!
+//! Each case is recorded when it is judged, beside the evaluation, as those of one that goes on are: interrupted, what was judged
+//! stays judged. The evaluation is made whole at the end.
 
-use uwf_engine::ThreadId;
-use uwf_store::Store;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, available_parallelism};
 
-use super::{Measured, workspace};
-use crate::EvalError;
+use uwf_engine::{Homes, ThreadId};
+use uwf_store::{Hash, Store};
+
+use super::workspace::All;
+use super::{Measured, ledger, lock, workspace};
 use crate::case::{Case, Outcome};
 use crate::judge::{self, Judging, Scored, Subject};
 use crate::record::{CaseRef, EvalRun, Evaluation, Records, get};
 use crate::task::Task;
+use crate::{EvalError, load};
 
-use super::ledger;
-
-/// Judges every finished case of an evaluation by the judges that `tasks` have now. The threads are not run.
-///
-/// # Errors
-/// A thread or a workspace is gone, or the store cannot be written; what was judged by then is recorded.
-pub fn judge_again(
-    store: &Store,
-    evaluation: &Evaluation,
-    (tasks, judging): (&[Task], &Judging<'_>),
-    on_case: &mut dyn FnMut(&Case),
-) -> Result<(), EvalError> {
-    let records = Records::register(store)?;
-    let mut judged: Vec<CaseRef> = Vec::with_capacity(evaluation.cases.len());
-    for case in &evaluation.cases {
-        if judging.stop.signal().is_some() {
-            return Err(EvalError::Stopped);
-        }
-        let run: EvalRun = get(store, &records.run, &case.run)?;
-        let task = tasks.iter().find(|task| task.name == case.task);
-        let run = match task {
-            Some(task) if run.outcome != Outcome::Error => again(store, &records, (run, task), judging)?,
-            _ => run,
-        };
-        let hash = ledger::note(store, &records, &run)?;
-        on_case(&run.case(&hash));
-        judged.push(CaseRef { run: hash, ..case.clone() });
-    }
-    let tasks = evaluation.tasks.iter().cloned().map(|mut known| {
-        if let Some(task) = tasks.iter().find(|task| task.name == known.name) {
-            known.hash.clone_from(&task.hash);
-        }
-        known
-    });
-    let evaluation = Evaluation { tasks: tasks.collect(), cases: judged, ..evaluation.clone() };
-    ledger::replace(store, &records, &evaluation)
+/// What an evaluation's cases are judged with once more.
+pub struct Again<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// Where locks are.
+    pub homes: &'a Homes,
+    /// The tasks, with the judges that they have now.
+    pub tasks: &'a [Task],
+    /// What judges are run with.
+    pub judging: &'a Judging<'a>,
+    /// Whether those are judged, too, that have a score by these very judges.
+    pub all: bool,
+    /// What judges go by besides their task, as a text: who was judged by the same before an interruption is not judged again.
+    pub by: &'a str,
+    /// How many cases are judged side by side; as many as there are processors where it is 0.
+    pub parallel: usize,
 }
 
-fn again(
-    store: &Store,
-    records: &Records,
-    (run, task): (EvalRun, &Task),
-    judging: &Judging<'_>,
-) -> Result<EvalRun, EvalError> {
-    let id = run.thread_id.clone().unwrap_or_default();
-    let gone = || EvalError::Gone { task: run.task.clone(), repeat: run.repeat };
-    let thread: ThreadId = id.parse().map_err(|_| gone())?;
-    let (Some(head), Some(before), Some(after)) = (run.head, run.before, run.after) else {
-        return Err(gone());
+/// What came of a case.
+#[derive(Debug)]
+pub enum Judged {
+    /// It was judged.
+    Case(Box<Case>),
+    /// It is as it was, since it cannot be judged: why.
+    Kept {
+        /// The task.
+        task: String,
+        /// Which of its cases.
+        repeat: u32,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Judges the finished cases of an evaluation by the judges that tasks have now; the threads are not run. An error of a case
+/// is no case that could be judged.
+///
+/// # Errors
+/// The evaluation is not finished, another program has it just now, a task is not the one that was run, or the store cannot be
+/// written; what was judged by then is recorded.
+pub fn judge_again(name: &str, again: &Again<'_>, on_case: &mut dyn FnMut(Judged)) -> Result<(), EvalError> {
+    let store = again.store;
+    let records = Records::register(store)?;
+    let _lock = lock::lock(again.homes, name)?;
+    let known = load::hash_of(store, name)?;
+    let evaluation = load::evaluation(store, name)?;
+    if evaluation.finished_at.is_none() {
+        return Err(EvalError::Unfinished { name: name.to_owned() });
+    }
+    again.check(&evaluation)?;
+    let (next, failed, (sender, judged)) = (AtomicUsize::new(0), Mutex::new(None), mpsc::channel());
+    let parallel = match again.parallel {
+        0 => available_parallelism().map_or(1, usize::from),
+        some => some,
     };
-    let dir = tempfile::Builder::new().prefix(".again-").tempdir_in(judging.root);
-    let dir = dir.map_err(|source| EvalError::Disk { path: judging.root.to_owned(), source })?;
-    let workspace = dir.path().join("workspace");
-    workspace::make_like(store, &after, &workspace)?;
-    let measured = Measured {
-        steps: run.steps,
-        seconds: run.seconds,
-        tokens: run.usage,
-        cost_usd: run.cost_usd,
-        model: run.config.model.clone(),
-    };
-    let subject = Subject {
-        thread,
-        head,
-        workspace: &workspace,
-        before,
-        after,
-        measured: &measured,
-        prompt: &task.prompt,
-        task: &task.dir,
-    };
-    let judges = judge::all(judging, store, records, (&task.judges, &subject))?;
-    // What judges said is no part of how the thread ended.
-    let (outcome, reason) = match run.outcome {
-        Outcome::Failed => (Outcome::Failed, run.reason.clone()),
-        _ => (Outcome::Scored, None),
-    };
-    let Scored { outcome, overall, reason } = judge::overall(outcome, reason, &judges);
-    Ok(EvalRun {
-        judges,
-        outcome,
-        overall,
-        reason,
-        task_hash: task.hash.clone(),
-        timestamp: store.now(),
-        ..run
-    })
+    thread::scope(|scope| {
+        for _ in 0..parallel.clamp(1, evaluation.cases.len().max(1)) {
+            let (sender, cases, next, failed, records) =
+                (sender.clone(), &evaluation.cases, &next, &failed, &records);
+            scope.spawn(move || {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    if let Err(error) = again.case((name, case), records, &sender) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        next.store(cases.len(), Ordering::SeqCst);
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for case in judged {
+            on_case(case);
+        }
+    });
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut evaluation = load::evaluation(store, name)?;
+    for known in &mut evaluation.tasks {
+        if let Some(task) = again.task(&known.name) {
+            known.hash.clone_from(&task.hash);
+        }
+    }
+    ledger::close(store, &records, (evaluation, known))
+}
+
+impl Again<'_> {
+    fn task(&self, name: &str) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.name == name)
+    }
+
+    /// Judges are judges of a task: of what was asked for, and of the files that it was asked of.
+    fn check(&self, evaluation: &Evaluation) -> Result<(), EvalError> {
+        // What follows are limits, which have nothing to do with judges.
+        let fixture = |seen: &str| seen.split(' ').next().map(str::to_owned);
+        for known in &evaluation.tasks {
+            let Some(task) = self.task(&known.name) else { continue };
+            let differs = match () {
+                () if fixture(&known.seen) != fixture(&task.seen) => "fixture",
+                () if known.prompt != task.prompt => "prompt",
+                () => continue,
+            };
+            return Err(EvalError::OtherTask { task: known.name.clone(), differs });
+        }
+        Ok(())
+    }
+
+    /// Judges a case, if it is to be judged, and records that.
+    fn case(
+        &self,
+        (name, case): (&str, &CaseRef),
+        records: &Records,
+        judged: &Sender<Judged>,
+    ) -> Result<(), EvalError> {
+        if self.judging.stop.signal().is_some() {
+            return Err(EvalError::Stopped);
+        }
+        let run: EvalRun = get(self.store, &records.run, &case.run)?;
+        let Some(task) = self.task(&case.task) else { return Ok(()) };
+        let by = format!("{} {}", task.hash, self.by);
+        let is_open = run.outcome == Outcome::Unscored || run.task_hash != task.hash;
+        let done = || ledger::judged_by(self.store, (name, &case.task, case.repeat));
+        if run.outcome == Outcome::Error || !(is_open || self.all && done()?.as_ref() != Some(&by)) {
+            return Ok(());
+        }
+        let told = match self.whole(&run) {
+            None => Judged::Kept {
+                task: run.task,
+                repeat: run.repeat,
+                why: "its thread, or what it left, is gone or was not kept as a whole".to_owned(),
+            },
+            Some(whole) => {
+                let run = self.again(records, (run, task), &whole)?;
+                // An imported one keeps the name that it has here.
+                let run = EvalRun { evaluation: name.to_owned(), ..run };
+                let hash = ledger::note(self.store, records, &run, &by)?;
+                Judged::Case(Box::new(run.case(&hash)))
+            }
+        };
+        // Whoever listens outlives the threads.
+        judged.send(told).ok();
+        Ok(())
+    }
+
+    /// What a case is judged by; none where something of it is gone.
+    fn whole(&self, run: &EvalRun) -> Option<Whole> {
+        let whole = Whole {
+            thread: run.thread_id.as_ref()?.parse().ok()?,
+            head: run.head?,
+            before: run.before?,
+            after: run.after?,
+            left: All { tree: run.left?, git: run.left_git },
+        };
+        let nodes =
+            [whole.head, whole.before, whole.after, whole.left.tree].into_iter().chain(whole.left.git);
+        let is_there = uwf_engine::thread::head(self.store, &whole.thread).is_ok();
+        (is_there && nodes.into_iter().all(|node| self.store.has(&node))).then_some(whole)
+    }
+
+    fn again(
+        &self,
+        records: &Records,
+        (run, task): (EvalRun, &Task),
+        whole: &Whole,
+    ) -> Result<EvalRun, EvalError> {
+        let (store, root) = (self.store, self.judging.root);
+        let dir = tempfile::Builder::new().prefix(".again-").tempdir_in(root);
+        let dir = dir.map_err(|source| EvalError::Disk { path: root.to_owned(), source })?;
+        let place = dir.path().join("workspace");
+        workspace::make_like(store, &whole.left, &place)?;
+        let measured = Measured {
+            steps: run.steps,
+            seconds: run.seconds,
+            tokens: run.usage,
+            cost_usd: run.cost_usd,
+            model: run.config.model.clone(),
+        };
+        let subject = Subject {
+            thread: whole.thread,
+            head: whole.head,
+            workspace: &place,
+            before: whole.before,
+            after: whole.after,
+            measured: &measured,
+            prompt: &task.prompt,
+            task: &task.dir,
+        };
+        let judges = judge::all(self.judging, store, records, (&task.judges, &subject))?;
+        // What judges said is no part of how the thread ended.
+        let (outcome, reason) = match &run.failure {
+            Some(why) => (Outcome::Failed, Some(why.clone())),
+            None => (Outcome::Scored, None),
+        };
+        let Scored { outcome, overall, reason } = judge::overall(outcome, reason, &judges);
+        let (task_hash, timestamp) = (task.hash.clone(), store.now());
+        Ok(EvalRun { judges, outcome, overall, reason, task_hash, timestamp, ..run })
+    }
+}
+
+/// What a case is judged by.
+struct Whole {
+    thread: ThreadId,
+    head: Hash,
+    before: Hash,
+    after: Hash,
+    left: All,
 }

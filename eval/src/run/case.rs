@@ -6,12 +6,17 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use uwf_engine::ThreadId;
+use uwf_engine::lock::running;
 use uwf_engine::thread::{self, ThreadOptions};
+use uwf_snapshot::SnapshotError;
 use uwf_store::Hash;
 
 use super::drive::{Drove, drive};
+use super::ledger::Sampled;
+use super::plan::Slot;
 use super::standing::{Standing, first_line, standing};
-use super::{Event, Measured, Plan, Planned, Runner, ledger, seed_of, workspace};
+use super::workspace::{self, Kept};
+use super::{Event, Measured, Plan, Planned, Runner, ledger, seed_of};
 use crate::EvalError;
 use crate::case::{Case, Outcome};
 use crate::judge::{self, Scored, Subject};
@@ -19,6 +24,8 @@ use crate::record::{EvalRun, Records, RunConfig, Sample};
 
 /// How long it is waited before infrastructure is tried again, times the number of tries.
 const PAUSE: Duration = Duration::from_secs(5);
+/// How often it is looked whether what is waited for is there.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What is the same for all cases of a task.
 pub(super) struct Work<'a> {
@@ -34,27 +41,50 @@ pub(super) struct Work<'a> {
 struct Ran {
     thread: ThreadId,
     workspace: PathBuf,
+    end: End,
+    cached: bool,
+}
+
+/// How a thread came to its end.
+struct End {
     outcome: Outcome,
     reason: Option<String>,
-    cached: bool,
+    /// Whether another thread like it would end so, as far as anybody can say.
+    can_stand: bool,
+}
+
+impl End {
+    fn ended() -> End {
+        End { outcome: Outcome::Scored, reason: None, can_stand: true }
+    }
+
+    fn failed(why: String) -> End {
+        End { outcome: Outcome::Failed, reason: Some(why), can_stand: true }
+    }
+
+    fn error(why: String) -> End {
+        End { outcome: Outcome::Error, reason: Some(why), can_stand: false }
+    }
 }
 
 impl Work<'_> {
     /// Does a case; none where it was stopped before its end.
-    pub(super) fn run(&self, repeat: u32, events: &Sender<Event>) -> Result<Option<Case>, EvalError> {
-        let sample = self.sample(repeat);
-        let cached = match self.runner.fresh {
+    pub(super) fn run(&self, slot: &Slot, events: &Sender<Event>) -> Result<Option<Case>, EvalError> {
+        let sample = self.sample(slot.repeat);
+        let sampled = match self.runner.fresh {
             true => None,
             false => ledger::sampled(self.runner.store, self.records, &sample)?,
         };
-        let ran = match cached {
-            Some((thread, after)) => Some(self.taken(repeat, thread, &after)?),
-            None => self.ran(repeat, events)?,
-        };
+        let taken = sampled.map(|sampled| self.taken(slot.repeat, &sampled)).transpose()?.flatten();
+        let ran = if taken.is_some() { taken } else { self.ran(slot, events)? };
         let Some(ran) = ran else { return Ok(None) };
-        let (run, can_stand) = self.judged(repeat, &ran)?;
+        let (run, can_stand) = self.judged(slot.repeat, &ran)?;
         let sample = Some(&sample).filter(|_| can_stand);
         let hash = ledger::finish(self.runner.store, self.records, &run, sample)?;
+        // What cannot be made again is all that there is of it, and an error may be gone on with.
+        if !self.runner.keep && run.left.is_some() && run.outcome != Outcome::Error {
+            workspace::remove(&ran.workspace).ok();
+        }
         Ok(Some(run.case(&hash)))
     }
 
@@ -76,6 +106,7 @@ impl Work<'_> {
             model: config.model.clone(),
             mock: self.planned.script.as_ref().map(|script| script.hash.clone()),
             sandbox: config.sandbox.clone(),
+            settings: config.settings.clone(),
             engine_version: config.engine_version.clone(),
             seed: self.seed(repeat),
             repeat,
@@ -86,31 +117,37 @@ impl Work<'_> {
         workspace::of_case(self.runner.root, &self.plan.name, (self.name(), repeat))
     }
 
-    /// A thread that another evaluation ran, with a workspace as it left its own.
-    fn taken(&self, repeat: u32, thread: ThreadId, after: &Hash) -> Result<Ran, EvalError> {
-        let workspace = self.workspace(repeat);
-        workspace::make_like(self.runner.store, after, &workspace)?;
-        let (outcome, reason) = match standing(self.runner.store, &thread)? {
-            Standing::Ended => (Outcome::Scored, None),
-            Standing::Failed(why) | Standing::Broken(why) => (Outcome::Failed, Some(why)),
-            Standing::Idle => (Outcome::Failed, Some("it came to a limit of its task".to_owned())),
+    /// A thread that another evaluation ran, with a workspace as it left its own; none where it says nothing of the workflow.
+    fn taken(&self, repeat: u32, sampled: &Sampled) -> Result<Option<Ran>, EvalError> {
+        let thread = sampled.thread;
+        let end = match standing(self.runner.store, &thread)? {
+            Standing::Ended => End::ended(),
+            Standing::Failed(why) => End::failed(why),
+            Standing::Idle => End::failed("it came to a limit of its task".to_owned()),
+            Standing::Broken(_) | Standing::Halted(_) => return Ok(None),
         };
-        Ok(Ran { thread, workspace, outcome, reason, cached: true })
+        let workspace = self.workspace(repeat);
+        workspace::make_like(self.runner.store, &sampled.left, &workspace)?;
+        Ok(Some(Ran { thread, workspace, end, cached: true }))
     }
 
     /// Runs the thread of a case to its end; none where it was stopped before.
-    fn ran(&self, repeat: u32, events: &Sender<Event>) -> Result<Option<Ran>, EvalError> {
-        let store = self.runner.store;
-        let thread = ledger::thread_of(store, (&self.plan.name, self.name(), repeat))?;
+    fn ran(&self, slot: &Slot, events: &Sender<Event>) -> Result<Option<Ran>, EvalError> {
+        let (store, repeat) = (self.runner.store, slot.repeat);
         let workspace = self.workspace(repeat);
+        let earlier = slot.earlier.and_then(|earlier| earlier.thread);
+        let earlier = earlier.filter(|thread| self.can_go_on(thread, &workspace));
+        let thread = ledger::thread_of(store, (&self.plan.name, self.name(), repeat), earlier)?;
         self.begin(&thread, &workspace, repeat)?;
         let mut tries = 0;
-        let (outcome, reason) = loop {
+        let end = loop {
+            if !self.is_free(&thread) {
+                return Ok(None);
+            }
             let so_far = Measured::of(store, &thread)?;
-            let found = standing(store, &thread)?;
-            let drove = match found {
+            let drove = match standing(store, &thread)? {
                 // As it was left, when this program ended before it was recorded.
-                Standing::Ended | Standing::Failed(_) => {
+                Standing::Ended | Standing::Failed(_) | Standing::Halted(_) => {
                     Drove::Exited { status: None, last_words: String::new() }
                 }
                 Standing::Broken(_) | Standing::Idle => {
@@ -119,28 +156,45 @@ impl Work<'_> {
             };
             let why = match self.came(&thread, drove, &so_far)? {
                 Came::Stopped => return Ok(None),
-                Came::Over(outcome, reason) => break (outcome, reason),
+                Came::Over(end) => break end,
                 Came::Broken(why) => why,
             };
             if tries == self.runner.retries {
-                break (Outcome::Error, Some(why));
+                break End::error(why);
             }
             tries += 1;
-            let (task, repeat) = (self.name().to_owned(), repeat);
-            events.send(Event::Retried { task, repeat, why }).ok();
+            events.send(Event::Retried { task: self.name().to_owned(), repeat, why }).ok();
             // A script says the same at once.
-            if self.planned.script.is_none() && !self.waited(PAUSE * tries) {
+            if self.planned.script.is_none() && !self.waited(PAUSE * tries, &|| false) {
                 return Ok(None);
             }
         };
-        Ok(Some(Ran { thread, workspace, outcome, reason, cached: false }))
+        Ok(Some(Ran { thread, workspace, end, cached: false }))
     }
 
-    /// Waits; whether nobody has stopped it meanwhile.
-    fn waited(&self, time: Duration) -> bool {
-        let until = Instant::now() + time;
-        while Instant::now() < until && self.runner.stop.signal().is_none() {
-            sleep(Duration::from_millis(100));
+    /// Whether a thread whose infrastructure failed before may yet come to its end.
+    fn can_go_on(&self, thread: &ThreadId, workspace: &Path) -> bool {
+        let (store, limits) = (self.runner.store, &self.planned.task.limits);
+        let has_left = |so_far: Measured| {
+            so_far.seconds < limits.timeout.as_secs_f64() && so_far.steps < u64::from(limits.max_steps)
+        };
+        workspace.is_dir()
+            && !matches!(standing(store, thread), Err(_) | Ok(Standing::Halted(_)))
+            && Measured::of(store, thread).is_ok_and(has_left)
+    }
+
+    /// Waits while another process runs the thread: what a program has started that was killed ends by itself. Whether nobody has
+    /// stopped this one meanwhile.
+    fn is_free(&self, thread: &ThreadId) -> bool {
+        let home = &self.runner.homes.uwf;
+        self.waited(self.planned.task.limits.timeout, &|| !running(home, thread).is_running())
+    }
+
+    /// Waits until the time is over, or what is waited for is there; whether nobody has stopped it meanwhile.
+    fn waited(&self, time: Duration, is_there: &dyn Fn() -> bool) -> bool {
+        let begun = Instant::now();
+        while self.runner.stop.signal().is_none() && begun.elapsed() < time && !is_there() {
+            sleep(LOOK);
         }
         self.runner.stop.signal().is_none()
     }
@@ -170,21 +224,28 @@ impl Work<'_> {
     /// What came of running a thread.
     fn came(&self, thread: &ThreadId, drove: Drove, before: &Measured) -> Result<Came, EvalError> {
         let found = standing(self.runner.store, thread)?;
-        let (status, last_words) = match drove {
-            Drove::Stopped => return Ok(Came::Stopped),
-            Drove::Limit(why) => return Ok(Came::Over(Outcome::Failed, Some(why))),
-            Drove::Failed(error) => return Ok(Came::Broken(error.to_string())),
-            Drove::Exited { status, last_words } => (status, last_words),
+        let (status, last_words) = match (drove, &found) {
+            (Drove::Stopped, _) => return Ok(Came::Stopped),
+            (_, Standing::Halted(why)) => return Ok(Came::Over(End::error(why.clone()))),
+            // Time and money went into what failed below the workflow.
+            (Drove::Limit { why, .. }, Standing::Broken(broke)) => {
+                return Ok(Came::Over(End::error(format!("{why}; {broke}"))));
+            }
+            (Drove::Limit { why, is_certain }, _) => {
+                return Ok(Came::Over(End { can_stand: is_certain, ..End::failed(why) }));
+            }
+            (Drove::Failed(error), _) => return Ok(Came::Broken(error.to_string())),
+            (Drove::Exited { status, last_words }, _) => (status, last_words),
         };
         Ok(match found {
-            Standing::Ended => Came::Over(Outcome::Scored, None),
-            Standing::Failed(why) => Came::Over(Outcome::Failed, Some(why)),
-            Standing::Broken(why) => Came::Broken(why),
+            Standing::Ended => Came::Over(End::ended()),
+            Standing::Failed(why) => Came::Over(End::failed(why)),
+            Standing::Broken(why) | Standing::Halted(why) => Came::Broken(why),
             Standing::Idle if status == Some(0) => {
                 let steps = self.planned.task.limits.max_steps;
                 let made = Measured::of(self.runner.store, thread)?.steps;
                 if made > before.steps || made >= u64::from(steps) {
-                    Came::Over(Outcome::Failed, Some(format!("it made {made} steps")))
+                    Came::Over(End::failed(format!("it made {made} steps")))
                 } else {
                     Came::Broken("no step was made".to_owned())
                 }
@@ -201,60 +262,87 @@ impl Work<'_> {
         let (store, task) = (self.runner.store, &self.planned.task);
         let measured = Measured::of(store, &ran.thread)?;
         let head = thread::head(store, &ran.thread)?.hash;
-        let after = workspace::captured(store, &ran.workspace)?;
-        let subject = Subject {
-            thread: ran.thread,
-            head,
-            workspace: &ran.workspace,
-            before: self.before,
-            after,
-            measured: &measured,
-            prompt: &task.prompt,
-            task: &task.dir,
+        let (kept, end) = match workspace::keep(store, &ran.workspace, self.runner.snapshots) {
+            Err(error @ SnapshotError::Store(_)) => return Err(error.into()),
+            Err(error) => (None, &End::error(first_line(&error.to_string()))),
+            Ok(kept) => (Some(kept), &ran.end),
         };
-        let is_error = ran.outcome == Outcome::Error;
-        let judges = match is_error {
-            true => Vec::new(),
-            false => judge::all(self.runner.judging, store, self.records, (&task.judges, &subject))?,
+        let judges = match kept.filter(|_| end.outcome != Outcome::Error) {
+            None => Vec::new(),
+            Some(Kept { seen, .. }) => {
+                let subject = Subject {
+                    thread: ran.thread,
+                    head,
+                    workspace: &ran.workspace,
+                    before: self.before,
+                    after: seen,
+                    measured: &measured,
+                    prompt: &task.prompt,
+                    task: &task.dir,
+                };
+                judge::all(self.runner.judging, store, self.records, (&task.judges, &subject))?
+            }
         };
-        let Scored { outcome, overall, reason } = judge::overall(ran.outcome, ran.reason.clone(), &judges);
-        let config = &self.plan.config;
+        let Scored { outcome, overall, reason } = judge::overall(end.outcome, end.reason.clone(), &judges);
+        let left = kept.and_then(|kept| kept.all);
         let run = EvalRun {
-            task: task.name.clone(),
+            judges,
+            overall,
+            outcome,
+            reason,
+            failure: end.reason.clone().filter(|_| end.outcome == Outcome::Failed),
+            head: Some(head),
+            before: Some(self.before),
+            after: kept.map(|kept| kept.seen),
+            left: left.map(|left| left.tree),
+            left_git: left.and_then(|left| left.git),
+            cached: ran.cached,
+            ..self.blank((repeat, &ran.thread), measured)
+        };
+        Ok((run, end.can_stand && !ran.cached))
+    }
+
+    /// What is known of a case before anybody judges it.
+    fn blank(&self, (repeat, thread): (u32, &ThreadId), measured: Measured) -> EvalRun {
+        let config = &self.plan.config;
+        EvalRun {
+            task: self.planned.task.name.clone(),
             config: RunConfig {
                 agent: config.agent.clone(),
-                model: config.model.clone().or(measured.model.clone()),
+                model: config.model.clone().or(measured.model),
                 engine_version: config.engine_version.clone(),
                 sandbox: config.sandbox.clone(),
             },
-            thread_id: Some(ran.thread.to_string()),
-            judges,
-            overall,
-            timestamp: store.now(),
-            outcome,
-            reason,
+            thread_id: Some(thread.to_string()),
+            judges: Vec::new(),
+            overall: None,
+            timestamp: self.runner.store.now(),
+            outcome: Outcome::Error,
+            reason: None,
+            failure: None,
             evaluation: self.plan.name.clone(),
             repeat,
             seed: self.seed(repeat),
-            task_hash: task.hash.clone(),
+            task_hash: self.planned.task.hash.clone(),
             workflow: self.planned.workflow,
-            head: Some(head),
-            before: Some(self.before),
-            after: Some(after),
+            head: None,
+            before: None,
+            after: None,
+            left: None,
+            left_git: None,
             cost_usd: measured.cost_usd,
             seconds: measured.seconds,
             steps: measured.steps,
             usage: measured.tokens,
-            cached: ran.cached,
-        };
-        Ok((run, !is_error && !ran.cached))
+            cached: false,
+        }
     }
 }
 
 /// What came of running a thread once.
 enum Came {
     /// It is over.
-    Over(Outcome, Option<String>),
+    Over(End),
     /// The infrastructure failed.
     Broken(String),
     /// This program is to stop.

@@ -27,7 +27,12 @@ pub(super) enum Drove {
         last_words: String,
     },
     /// It was ended: the case has used up one of its limits.
-    Limit(String),
+    Limit {
+        /// Which.
+        why: String,
+        /// Whether another thread would come to it, too.
+        is_certain: bool,
+    },
     /// It was ended: this program is to stop.
     Stopped,
     /// It could not be started, or not be waited for.
@@ -38,11 +43,12 @@ pub(super) enum Drove {
 pub(super) fn drive(runner: &Runner<'_>, thread: &ThreadId, (limits, so_far): (&Limits, &Measured)) -> Drove {
     let left = u64::from(limits.max_steps).saturating_sub(so_far.steps);
     if left == 0 {
-        return Drove::Limit(format!("it made {} steps", limits.max_steps));
+        return Drove::Limit { why: format!("it made {} steps", limits.max_steps), is_certain: true };
     }
     let spent = Duration::try_from_secs_f64(so_far.seconds).unwrap_or_default();
     let time = limits.timeout.saturating_sub(spent);
-    let late = || Drove::Limit(format!("it took longer than {}", told(limits.timeout)));
+    let limit = |why| Drove::Limit { why, is_certain: false };
+    let late = || limit(format!("it took longer than {}", told(limits.timeout)));
     if time.is_zero() {
         return late();
     }
@@ -78,7 +84,7 @@ pub(super) fn drive(runner: &Runner<'_>, thread: &ThreadId, (limits, so_far): (&
     let ran = run_within(&spec, None, &mut sinks);
     match (ran, too_dear) {
         (_, Some(cost)) => {
-            Drove::Limit(format!("it cost ${cost:.4}, more than ${}", limits.cost_usd.unwrap_or(0.0)))
+            limit(format!("it cost ${cost:.4}, more than ${}", limits.cost_usd.unwrap_or(0.0)))
         }
         (Ok(finished), None) if runner.stop.signal().is_none() => {
             Drove::Exited { status: finished.status.code(), last_words: finished.stderr_tail }

@@ -1,40 +1,44 @@
 //! An evaluation is run: its cases side by side, each a thread in a workspace of its own, which is judged when it is over.
 //!
 //! From the bottom up: `seed` makes the seed of a case; `plan` is what is to be run; `ledger` is what the store knows of each
-//! case; `workspace` where it works; `drive` runs its thread as a process and keeps it within its limits; `standing` tells how
+//! case, and `lock` keeps other programs from it; `scratch` has what is needed only while a program runs; `workspace` is where a
+//! case works, and what of it is kept; `drive` runs its thread as a process and keeps it within its limits; `standing` tells how
 //! it ended, and whether that was the workflow's doing; `measure` what it took; `case` does one from its beginning to its
-//! record. Whatever is killed at any moment is gone on with: a case that is recorded is not run again, and one that has begun
-//! has its thread.
+//! record; `again` judges those that are recorded once more. Whatever is killed at any moment is gone on with: a case that is
+//! recorded is not run again, but for an error, and one that has begun has its thread.
 
 mod again;
 mod case;
 mod drive;
 mod ledger;
+mod lock;
 mod measure;
 mod plan;
+mod scratch;
 mod seed;
 mod standing;
 mod workspace;
 
-use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 use uwf_engine::spawn::StopSignal;
 use uwf_engine::thread::ThreadOptions;
 use uwf_engine::{Env, Homes};
+use uwf_snapshot::Options;
 use uwf_store::Store;
 
-use crate::case::Case;
+use crate::case::{Case, Outcome};
 use crate::judge::Judging;
-use crate::record::{CaseRef, Evaluation, Records};
+use crate::record::{Evaluation, Records};
 use crate::{EvalError, load};
 
-pub use self::again::judge_again;
+pub use self::again::{Again, Judged, judge_again};
 pub(crate) use self::measure::Measured;
 pub use self::plan::{Plan, PlanError, Planned, Script};
+pub use self::scratch::Scratch;
 pub use self::seed::seed_of;
 pub use self::workspace::directory;
 
@@ -54,6 +58,10 @@ pub struct Runner<'a> {
     pub options: &'a ThreadOptions,
     /// How many cases run side by side.
     pub parallel: usize,
+    /// What of workspaces is kept, and what never is.
+    pub snapshots: &'a Options,
+    /// Whether workspaces stay where they are once their case is recorded.
+    pub keep: bool,
     /// How often a case is tried again whose infrastructure failed.
     pub retries: u32,
     /// Whether threads of earlier evaluations are not taken.
@@ -106,20 +114,23 @@ pub enum Ended {
 /// Another program runs it just now, or the store or the disk refuses; what was finished by then is recorded.
 pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) -> Result<Ended, EvalError> {
     let records = Records::register(runner.store)?;
-    let _lock = lock(runner, &plan.name)?;
+    let _lock = lock::lock(runner.homes, &plan.name)?;
     let evaluation = ledger::open(runner.store, &records, plan)?;
-    let before = load::cases_of(runner.store, &evaluation)?;
-    let spent = before.iter().filter_map(|case| case.cost_usd).sum();
-    let waiting = plan.missing(&evaluation.cases);
-    on_event(Event::Began { planned: plan.cases().count(), before });
+    let recorded = load::cases_of(runner.store, &evaluation)?;
+    let waiting = plan.missing(&recorded);
+    if !waiting.is_empty() && evaluation.finished_at.is_some() {
+        ledger::reopen(runner.store, &records, evaluation)?;
+    }
+    let known = load::hash_of(runner.store, &plan.name)?;
     let fixtures = plan.tasks.iter().map(|planned| workspace::capture_fixture(runner, &planned.task));
     let fixtures: Vec<_> = fixtures.collect::<Result<_, _>>()?;
     let pool = Pool {
         next: AtomicUsize::new(0),
-        broke: AtomicBool::new(false),
-        spent: Mutex::new(spent),
+        spent: Mutex::new(recorded.iter().filter_map(Case::paid).sum()),
         failed: Mutex::new(None),
     };
+    let before = recorded.into_iter().filter(|case| case.outcome != Outcome::Error).collect();
+    on_event(Event::Began { planned: plan.cases().count(), before });
     let (sender, events) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..runner.parallel.clamp(1, waiting.len().max(1)) {
@@ -129,7 +140,7 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
                     let planned = &plan.tasks[slot.task];
                     let work =
                         case::Work { plan, planned, runner, records: &records, before: fixtures[slot.task] };
-                    pool.done(work.run(slot.repeat, &sender), runner, &sender);
+                    pool.done(work.run(slot, &sender), (slot, runner), &sender);
                 }
             });
         }
@@ -144,18 +155,17 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
     if let Some(signal) = runner.stop.signal() {
         return Ok(Ended::Stopped(signal));
     }
-    let evaluation = load::evaluation(runner.store, &plan.name)?;
-    if !plan.missing(&evaluation.cases).is_empty() {
+    if pool.next.into_inner() < waiting.len() {
         return Ok(Ended::OutOfMoney);
     }
-    ledger::close(runner.store, &records, evaluation)?;
+    ledger::close(runner.store, &records, (load::evaluation(runner.store, &plan.name)?, known))?;
+    workspace::remove_empty(&directory(runner.root, &plan.name));
     Ok(Ended::Done)
 }
 
 /// What the threads of a run share.
 struct Pool {
     next: AtomicUsize,
-    broke: AtomicBool,
     spent: Mutex<f64>,
     /// Why nothing more is begun.
     failed: Mutex<Option<EvalError>>,
@@ -173,19 +183,19 @@ impl Pool {
 
     fn is_broke(&self, runner: &Runner<'_>) -> bool {
         let spent = *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        if runner.max_cost.is_some_and(|most| spent >= most && spent > 0.0) {
-            self.broke.store(true, Ordering::SeqCst);
-        }
-        self.broke.load(Ordering::SeqCst)
+        runner.max_cost.is_some_and(|most| spent >= most && spent > 0.0)
     }
 
-    fn done(&self, came: Result<Option<Case>, EvalError>, runner: &Runner<'_>, events: &mpsc::Sender<Event>) {
+    fn done(
+        &self,
+        came: Result<Option<Case>, EvalError>,
+        (slot, runner): (&plan::Slot, &Runner<'_>),
+        events: &mpsc::Sender<Event>,
+    ) {
         match came {
             Ok(Some(case)) => {
-                if !case.cached {
-                    *self.spent.lock().unwrap_or_else(PoisonError::into_inner) +=
-                        case.cost_usd.unwrap_or(0.0);
-                }
+                let paid = case.paid().unwrap_or(0.0) - slot.paid_for(case.thread.as_deref());
+                *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += paid;
                 // Whoever listens outlives the threads.
                 events.send(Event::Finished(Box::new(case))).ok();
             }
@@ -197,25 +207,6 @@ impl Pool {
             }
         }
     }
-}
-
-/// Held while an evaluation is run: two programs would run each case twice.
-fn lock(runner: &Runner<'_>, name: &str) -> Result<File, EvalError> {
-    let dir = directory(runner.root, name);
-    let failed = |path: PathBuf| move |source| EvalError::Disk { path, source };
-    uwf_engine::home::make_private(&dir).map_err(failed(dir.clone()))?;
-    let path = dir.join("lock");
-    let file = File::create(&path).map_err(failed(path.clone()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(EvalError::Busy { name: name.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(failed(path)(source)),
-    }
-}
-
-/// The cases of an evaluation that are recorded, by task and repeat.
-fn is_finished(cases: &[CaseRef], task: &str, repeat: u32) -> bool {
-    cases.iter().any(|case| case.task == task && case.repeat == repeat)
 }
 
 /// An evaluation as it is begun.

@@ -1,12 +1,15 @@
 //! What is to be run: tasks, each with a workflow, so often.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use thiserror::Error;
+use uwf_engine::ThreadId;
+use uwf_engine::thread::ThreadOptions;
 use uwf_store::Hash;
 
-use super::is_finished;
-use crate::record::{CaseRef, EvalConfig, Evaluation, TaskRef};
+use crate::case::{Case, Outcome};
+use crate::record::{EvalConfig, Evaluation, TaskRef};
 use crate::task::Task;
 
 /// What is to be run.
@@ -43,12 +46,31 @@ pub struct Script {
 }
 
 /// A case that is to be run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slot {
     /// Which task.
     pub(super) task: usize,
     /// Which of its cases, from 1.
     pub(super) repeat: u32,
+    /// What came of it before, where that was an error.
+    pub(super) earlier: Option<Earlier>,
+}
+
+impl Slot {
+    /// What was paid before for this very thread, which is part of what it cost now.
+    pub(super) fn paid_for(&self, thread: Option<&str>) -> f64 {
+        let same = |earlier: &Earlier| earlier.thread.is_some_and(|known| Some(known.as_str()) == thread);
+        self.earlier.filter(same).map_or(0.0, |earlier| earlier.paid)
+    }
+}
+
+/// A case whose infrastructure failed before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Earlier {
+    /// Its thread.
+    pub(super) thread: Option<ThreadId>,
+    /// What was paid for it, in USD.
+    pub(super) paid: f64,
 }
 
 /// An evaluation cannot go on with a plan.
@@ -70,6 +92,8 @@ impl Planned {
             hash: self.task.hash.clone(),
             workflow: self.workflow,
             workflow_name: self.workflow_name.clone(),
+            seen: self.task.seen.clone(),
+            prompt: self.task.prompt.clone(),
         }
     }
 }
@@ -78,14 +102,24 @@ impl Plan {
     /// All cases: the first of each task before the second of any, so that what is interrupted tells of all.
     pub(super) fn cases(&self) -> impl Iterator<Item = Slot> + '_ {
         (1..=self.config.count)
-            .flat_map(|repeat| (0..self.tasks.len()).map(move |task| Slot { task, repeat }))
+            .flat_map(|repeat| (0..self.tasks.len()).map(move |task| Slot { task, repeat, earlier: None }))
     }
 
-    /// Those that are not among the finished ones.
-    pub(super) fn missing(&self, finished: &[CaseRef]) -> Vec<Slot> {
-        self.cases()
-            .filter(|slot| !is_finished(finished, &self.tasks[slot.task].task.name, slot.repeat))
-            .collect()
+    /// Those that are to be run: they are not among the recorded ones, or nothing is known of the workflow by them.
+    pub(super) fn missing(&self, recorded: &[Case]) -> Vec<Slot> {
+        let recorded: HashMap<(&str, u32), &Case> =
+            recorded.iter().map(|case| ((case.task.as_str(), case.repeat), case)).collect();
+        let missing =
+            |slot: Slot| match recorded.get(&(self.tasks[slot.task].task.name.as_str(), slot.repeat)) {
+                None => Some(slot),
+                Some(case) if case.outcome == Outcome::Error => {
+                    let thread = case.thread.as_ref().and_then(|thread| thread.parse().ok());
+                    let paid = case.paid().unwrap_or(0.0);
+                    Some(Slot { earlier: Some(Earlier { thread, paid }), ..slot })
+                }
+                Some(_) => None,
+            };
+        self.cases().filter_map(missing).collect()
     }
 
     /// Whether an evaluation that was begun can go on by this plan: all is the same, or only more cases are wanted.
@@ -102,6 +136,11 @@ impl Plan {
 
     fn differences(&self, begun: &Evaluation) -> Vec<String> {
         let (ours, theirs) = (&self.config, &begun.config);
+        // Where a script lies is no matter.
+        let chosen = |options: &ThreadOptions| ThreadOptions { mock: None, ..options.clone() };
+        let settings = ours.settings.iter().chain(&theirs.settings).map(|(name, _)| name);
+        let configured: BTreeSet<&String> =
+            settings.filter(|name| ours.settings.get(*name) != theirs.settings.get(*name)).collect();
         let all = [
             ("agent", ours.agent != theirs.agent),
             ("model", ours.model != theirs.model),
@@ -110,9 +149,19 @@ impl Plan {
             ("seed", ours.seed != theirs.seed),
             ("larger count", ours.count < theirs.count),
             ("mock script", (&ours.mock, ours.offline) != (&theirs.mock, theirs.offline)),
+            ("script of judges", ours.judge_mock_hash != theirs.judge_mock_hash),
+            ("endpoint", ours.options.base_url != theirs.options.base_url),
+            (
+                "choice of options",
+                ours.options.base_url == theirs.options.base_url
+                    && (&ours.agent, &ours.model) == (&theirs.agent, &theirs.model)
+                    && ours.sandbox == theirs.sandbox
+                    && chosen(&ours.options) != chosen(&theirs.options),
+            ),
         ];
         let mut found: Vec<String> =
             all.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what.to_owned()).collect();
+        found.extend(configured.into_iter().map(|name| format!("configuration: `{name}`")));
         for planned in &self.tasks {
             match begun.tasks.iter().find(|task| task.name == planned.task.name) {
                 None => found.push(format!("set of tasks: not `{}`", planned.task.name)),

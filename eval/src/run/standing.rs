@@ -2,7 +2,7 @@
 
 use uwf_engine::ThreadId;
 use uwf_engine::record::{error, phase};
-use uwf_engine::thread::{Status, ThreadError, all_failures, head, paused, step_node};
+use uwf_engine::thread::{PausedBy, Status, ThreadError, all_failures, head, paused, step_node};
 use uwf_store::{Hash, Store};
 
 /// How a thread ended, as far as its case is concerned.
@@ -14,6 +14,8 @@ pub(super) enum Standing {
     Failed(String),
     /// The infrastructure failed: why. It may not, next time.
     Broken(String),
+    /// A person has ended it, or lets it wait: why. That says nothing of the workflow.
+    Halted(String),
     /// There is nothing in the way of its next step.
     Idle,
 }
@@ -27,7 +29,7 @@ pub(super) fn standing(store: &Store, thread: &ThreadId) -> Result<Standing, Thr
     let head = head(store, thread)?;
     match &head.status {
         Status::Ended { .. } => return Ok(Standing::Ended),
-        Status::Cancelled { .. } => return Ok(Standing::Failed("it was cancelled".to_owned())),
+        Status::Cancelled { .. } => return Ok(Standing::Halted("it was cancelled".to_owned())),
         Status::Suspended { role, message } => {
             let asked = format!("{role} asks a person: {}", first_line(message));
             return Ok(Standing::Failed(asked));
@@ -35,7 +37,11 @@ pub(super) fn standing(store: &Store, thread: &ThreadId) -> Result<Standing, Thr
         Status::Idle => {}
     }
     if let Some(pause) = paused(store, thread)? {
-        return Ok(Standing::Failed(format!("it was paused: {}", first_line(&pause.reason))));
+        let why = format!("it was paused: {}", first_line(&pause.reason));
+        return Ok(match pause.by {
+            PausedBy::Person => Standing::Halted(why),
+            PausedBy::Rounds => Standing::Failed(why),
+        });
     }
     let mut last: Option<(u64, String, Hash)> = None;
     for failures in all_failures(store, Some(thread))? {

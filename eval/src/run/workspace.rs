@@ -1,18 +1,42 @@
-//! Where cases work: `<root>/<evaluation>/<task>/<repeat>`, each a copy of its task's fixture.
+//! Where cases work: `<root>/<evaluation>/<task>/<repeat>`, each a copy of its task's fixture, and what of it is kept.
 //!
 //! The root is not below `$UWF_HOME`, which no command of a model's sees.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use uwf_engine::home::make_private;
-use uwf_snapshot::{CaptureCache, Options, capture, checkout};
+use uwf_snapshot::{CaptureCache, Options, Snapshot, SnapshotError, Why, capture, checkout};
 use uwf_store::{Hash, Store};
 
 use super::Runner;
 use crate::EvalError;
 use crate::task::{Task, copy};
+
+/// No workspace of more bytes is kept so that it can be made again.
+const MOST_BYTES: u64 = 512 << 20;
+/// Where git keeps what it knows of a workspace, which snapshots never have.
+const GIT: &str = ".git";
+
+/// A workspace in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// As changes to it are told: without what is left out of snapshots.
+    pub(crate) seen: Hash,
+    /// All of it, so that it can be made again; none where something of it could not be kept.
+    pub(crate) all: Option<All>,
+}
+
+/// All of a workspace in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct All {
+    /// What is in it, but for git's own directory.
+    pub(crate) tree: Hash,
+    /// That, where it has one.
+    pub(crate) git: Option<Hash>,
+}
 
 /// The directory of an evaluation.
 pub fn directory(root: &Path, evaluation: &str) -> PathBuf {
@@ -26,17 +50,78 @@ pub(super) fn of_case(root: &Path, evaluation: &str, (task, repeat): (&str, u32)
 
 /// The state that the cases of a task begin with.
 pub(super) fn capture_fixture(runner: &Runner<'_>, task: &Task) -> Result<Hash, EvalError> {
+    let snapshot = |dir: &Path| Ok(captured(runner.store, dir, runner.snapshots)?.tree);
     if let Some(fixture) = task.fixture() {
-        return captured(runner.store, &fixture);
+        return snapshot(&fixture);
     }
-    let empty =
-        tempfile::tempdir().map_err(|source| EvalError::Disk { path: PathBuf::from("/tmp"), source })?;
-    captured(runner.store, empty.path())
+    let root = runner.judging.root;
+    let empty = tempfile::Builder::new().prefix(".empty-").tempdir_in(root);
+    snapshot(empty.map_err(|source| EvalError::Disk { path: root.to_owned(), source })?.path())
 }
 
-/// What is in a directory, in the store.
-pub(super) fn captured(store: &Store, dir: &Path) -> Result<Hash, EvalError> {
-    Ok(capture(dir, &Options::default(), &mut CaptureCache::in_memory(), store)?.tree)
+/// Keeps a workspace as a thread has left it. One that is not there any more is empty.
+///
+/// # Errors
+/// It is larger or deeper than a snapshot may be, or the store cannot be written.
+pub(crate) fn keep(store: &Store, dir: &Path, options: &Options) -> Result<Kept, SnapshotError> {
+    if !dir.exists() {
+        make_private(dir).ok();
+    }
+    let seen = captured(store, dir, options)?;
+    let most = options.max_bytes.min(MOST_BYTES);
+    let all = Options {
+        ignored: true,
+        leave_out: Vec::new(),
+        max_bytes: most,
+        max_file_bytes: most,
+        ..options.clone()
+    };
+    let tree = match is_whole(&seen) && seen.left_out == 0 {
+        true => Some(seen.tree),
+        false => whole(store, dir, &all)?,
+    };
+    let git = dir.join(GIT);
+    let git = match git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        true => whole(store, &git, &all)?.map(Some),
+        false => Some(None),
+    };
+    let all = tree.zip(git).filter(|_| !has_repositories_below(dir)).map(|(tree, git)| All { tree, git });
+    Ok(Kept { seen: seen.tree, all })
+}
+
+/// All that is in a directory; none where that cannot be kept.
+fn whole(store: &Store, dir: &Path, options: &Options) -> Result<Option<Hash>, SnapshotError> {
+    match captured(store, dir, options) {
+        Ok(snapshot) => Ok(is_whole(&snapshot).then_some(snapshot.tree)),
+        Err(error @ SnapshotError::Store(_)) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+fn is_whole(snapshot: &Snapshot) -> bool {
+    let is_missing = |why: &Why| matches!(why, Why::Unreadable(_) | Why::TooLarge { .. } | Why::Secret);
+    !snapshot.notices.iter().any(|notice| is_missing(&notice.why))
+}
+
+fn captured(store: &Store, dir: &Path, options: &Options) -> Result<Snapshot, SnapshotError> {
+    capture(dir, options, &mut CaptureCache::in_memory(), store)
+}
+
+/// Whether another directory than the workspace itself has one of git's: no snapshot has these.
+fn has_repositories_below(dir: &Path) -> bool {
+    let mut open = vec![dir.to_owned()];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(&below).into_iter().flatten().flatten() {
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_git = is_dir && entry.file_name() == GIT;
+            match () {
+                () if is_git && below != dir => return true,
+                () if is_dir && !is_git => open.push(entry.path()),
+                () => {}
+            }
+        }
+    }
+    false
 }
 
 /// Makes the workspace of a case as its task has it, in the place of whatever is there. It is whole or not there.
@@ -48,10 +133,15 @@ pub(super) fn make(task: &Task, workspace: &Path) -> Result<(), EvalError> {
 }
 
 /// Makes it as it once was.
-pub(super) fn make_like(store: &Store, tree: &Hash, workspace: &Path) -> Result<(), EvalError> {
+pub(super) fn make_like(store: &Store, all: &All, workspace: &Path) -> Result<(), EvalError> {
     made(workspace, &mut |unfinished| {
         disk(fs::create_dir(unfinished), unfinished)?;
-        checkout(store, tree, unfinished)?;
+        checkout(store, &all.tree, unfinished)?;
+        if let Some(git) = &all.git {
+            let below = unfinished.join(GIT);
+            disk(fs::create_dir(&below), &below)?;
+            checkout(store, git, &below)?;
+        }
         Ok(())
     })
 }
@@ -67,14 +157,114 @@ fn made(workspace: &Path, make: &mut dyn FnMut(&Path) -> Result<(), EvalError>) 
     disk(fs::rename(&unfinished, workspace), workspace)
 }
 
-/// Removes a directory with all that is in it, if it is there.
+/// Removes a directory with all that is in it, if it is there, be it closed against its owner.
 pub(crate) fn remove(dir: &Path) -> Result<(), EvalError> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_all(dir);
+            disk(fs::remove_dir_all(dir), dir)
+        }
         done => disk(done, dir),
+    }
+}
+
+/// Removes the directories of an evaluation that have nothing in them.
+pub(super) fn remove_empty(dir: &Path) {
+    for task in fs::read_dir(dir).into_iter().flatten().flatten() {
+        // What has something in it stays.
+        fs::remove_dir(task.path()).ok();
+    }
+    fs::remove_dir(dir).ok();
+}
+
+/// Opens directories to their owner, as far as they can be.
+fn open_all(dir: &Path) {
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        fs::set_permissions(&dir, Permissions::from_mode(0o700)).ok();
+        let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
+        open.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
     }
 }
 
 fn disk<T>(done: io::Result<T>, path: &Path) -> Result<T, EvalError> {
     done.map_err(|source| EvalError::Disk { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use uwf_engine::builtin::PROFILE;
+    use uwf_snapshot::Withheld;
+
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A workspace as programs leave them: what is made, what git knows, links to anywhere, a socket.
+    fn left() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = dir.path().join("left");
+        write(&workspace.join("a.txt"), "a");
+        write(&workspace.join(".gitignore"), "made\n");
+        write(&workspace.join("made/out"), "ignored");
+        write(&workspace.join("node_modules/m/x.js"), "module");
+        write(&workspace.join(".git/HEAD"), "ref: refs/heads/main\n");
+        fs::create_dir_all(workspace.join(".git/refs/tags")).unwrap();
+        symlink("/usr/bin/env", workspace.join("python")).unwrap();
+        UnixListener::bind(workspace.join("socket")).unwrap();
+        (dir, workspace)
+    }
+
+    #[test]
+    fn a_workspace_is_made_again_as_it_was_left() {
+        let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
+        let (dir, workspace) = left();
+        let kept = keep(&store, &workspace, &Options::default()).unwrap();
+        let again = dir.path().join("again");
+        make_like(&store, &kept.all.unwrap(), &again).unwrap();
+        for file in ["a.txt", "made/out", "node_modules/m/x.js", ".git/HEAD"] {
+            assert_eq!(
+                fs::read(again.join(file)).unwrap(),
+                fs::read(workspace.join(file)).unwrap(),
+                "{file}"
+            );
+        }
+        assert!(again.join(".git/refs/tags").is_dir());
+        assert_eq!(fs::read_link(again.join("python")).unwrap(), Path::new("/usr/bin/env"));
+        // Changes are told without what is made.
+        let seen = uwf_snapshot::find(&store, &kept.seen, Path::new("made/out")).unwrap();
+        assert!(seen.is_none());
+        assert_eq!(keep(&store, &again, &Options::default()).unwrap(), kept);
+    }
+
+    #[test]
+    fn what_is_not_kept_as_a_whole_is_not_made_again() {
+        let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
+        let (_dir, workspace) = left();
+        let secret = Options { withheld: Withheld::new(["sk-12345"]), ..Options::default() };
+        assert!(keep(&store, &workspace, &secret).unwrap().all.is_some());
+        write(&workspace.join("made/key"), "it is sk-12345.");
+        assert_eq!(keep(&store, &workspace, &secret).unwrap().all, None);
+        fs::remove_file(workspace.join("made/key")).unwrap();
+        write(&workspace.join("module/.git/HEAD"), "");
+        assert_eq!(keep(&store, &workspace, &secret).unwrap().all, None);
+        // One that is gone is empty.
+        let gone = workspace.join("none");
+        assert_eq!(
+            keep(&store, &gone, &secret).unwrap().all.unwrap().git,
+            None,
+            "it is made again as an empty one"
+        );
+    }
 }

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 pub use self::error::TaskError;
 pub use self::judges::{BUILTINS, Builtin, JudgeKind, JudgeSpec};
-pub use self::tree::{TreeError, copy};
+pub use self::tree::{TreeError, copy, copy_left};
 
 /// The file that says what a task is.
 pub const FILE: &str = "task.yaml";
@@ -52,7 +52,7 @@ pub struct Task {
     pub judges: Vec<JudgeSpec>,
     /// A script that can play in the place of a model; absolute.
     pub mock: Option<PathBuf>,
-    /// Where it lies, unpacked.
+    /// Where it lies, unpacked or copied: what becomes of the place where it was found does not change it.
     pub dir: PathBuf,
     /// Where it was found: a directory, or one file.
     pub path: PathBuf,
@@ -60,8 +60,10 @@ pub struct Task {
     pub hash: String,
     /// What a thread sees of it, as a hash: the fixture and the limits.
     pub seen: String,
-    /// What it was unpacked to; gone with the task.
-    unpacked: Option<TempDir>,
+    /// Whether it was one file.
+    is_archive: bool,
+    /// What it was unpacked or copied to; gone with the task.
+    _held: TempDir,
 }
 
 /// What a case may use.
@@ -82,33 +84,31 @@ impl Default for Limits {
 }
 
 impl Task {
-    /// Reads and checks the task in a directory, or in one file (`.tar`, `.tar.gz`, `.tgz`), which is unpacked below `scratch`.
+    /// Reads and checks the task in a directory, or in one file (`.tar`, `.tar.gz`, `.tgz`), which is copied or unpacked below
+    /// `scratch`.
     ///
     /// # Errors
     /// Everything that is wrong with it; see [`TaskError`].
     pub fn load(path: &Path, scratch: &Path) -> Result<Task, TaskError> {
         let absolute =
             path.canonicalize().map_err(|source| TaskError::Missing { path: path.to_owned(), source })?;
-        let unpacked = if absolute.is_dir() { None } else { Some(archive::unpack(&absolute, scratch)?) };
-        let dir = match &unpacked {
-            Some(unpacked) => archive::root(unpacked.path()),
-            None => absolute.clone(),
-        };
-        let file = dir.join(FILE);
-        let text = place::read_text(&file).map_err(|source| TaskError::NoTask {
-            path: absolute.clone(),
-            file: FILE,
-            source,
-        })?;
-        let read = read::task(&text, &dir).map_err(|problems| TaskError::Invalid {
-            path: if unpacked.is_some() { absolute.join(FILE) } else { file },
-            problems,
-        })?;
-        let fixture = dir.join(FIXTURE);
         let tree = |source| TaskError::Tree { path: absolute.clone(), source };
-        if place::is_there(&fixture) {
-            tree::check(&fixture).map_err(tree)?;
-        }
+        let is_archive = !absolute.is_dir();
+        let (held, dir, workflow) = match is_archive {
+            true => {
+                let held = archive::unpack(&absolute, scratch)?;
+                let dir = archive::root(held.path());
+                (held, dir, None)
+            }
+            false => {
+                // What is wrong is told of the files as they were found, and so is what is wrong with a workflow.
+                let found = read_in(&absolute, &absolute)?;
+                let (held, dir) = copied(&absolute, scratch).map_err(tree)?;
+                (held, dir, found.workflow)
+            }
+        };
+        let read = read_in(&dir, &absolute)?;
+        let fixture = dir.join(FIXTURE);
         let hash = tree::hash(&dir).map_err(tree)?;
         let seen = if fixture.is_dir() { tree::hash(&fixture).map_err(tree)? } else { "empty".to_owned() };
         let Limits { max_steps, timeout, cost_usd } = read.limits;
@@ -116,7 +116,7 @@ impl Task {
         Ok(Task {
             name: read.name,
             description: read.description,
-            workflow: read.workflow,
+            workflow: workflow.or(read.workflow),
             prompt: read.prompt,
             limits: read.limits,
             judges: read.judges,
@@ -125,7 +125,8 @@ impl Task {
             path: absolute,
             hash,
             seen,
-            unpacked,
+            is_archive,
+            _held: held,
         })
     }
 
@@ -136,8 +137,31 @@ impl Task {
 
     /// Whether it is one file, which is unpacked while it is needed.
     pub fn is_archive(&self) -> bool {
-        self.unpacked.is_some()
+        self.is_archive
     }
+}
+
+/// The task in a directory, checked; problems are told of `found`.
+fn read_in(dir: &Path, found: &Path) -> Result<read::Read, TaskError> {
+    let source = |source| TaskError::NoTask { path: found.to_owned(), file: FILE, source };
+    let text = place::read_text(&dir.join(FILE)).map_err(source)?;
+    let read =
+        read::task(&text, dir).map_err(|problems| TaskError::Invalid { path: found.join(FILE), problems })?;
+    let fixture = dir.join(FIXTURE);
+    if place::is_there(&fixture) {
+        tree::check(&fixture).map_err(|source| TaskError::Tree { path: found.to_owned(), source })?;
+    }
+    Ok(read)
+}
+
+/// A copy of a task, and what holds it.
+fn copied(dir: &Path, scratch: &Path) -> Result<(TempDir, PathBuf), TreeError> {
+    let failed = |source| TreeError::Io { path: scratch.to_owned(), source };
+    uwf_engine::home::make_private(scratch).map_err(failed)?;
+    let held = TempDir::with_prefix_in("task-", scratch).map_err(failed)?;
+    let copy = held.path().join("task");
+    tree::copy(dir, &copy)?;
+    Ok((held, copy))
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use thiserror::Error;
 
 /// No task has more files.
 const MOST_FILES: u64 = 200_000;
+/// No workspace that is copied.
+const MOST_LEFT: u64 = 500_000;
 /// Or more bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// Or is deeper.
@@ -58,6 +60,15 @@ enum Item {
     Link(PathBuf),
 }
 
+/// What a directory is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Part of a task: nothing in it leads out of it, or is special.
+    Task,
+    /// What programs have left: links are links, and what is special is passed over.
+    Left,
+}
+
 /// What is in a directory, by its path there, and what each is.
 type Walked = BTreeMap<PathBuf, (Item, Metadata)>;
 
@@ -69,7 +80,7 @@ pub(super) fn check(dir: &Path) -> Result<(), TreeError> {
     if !dir.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return Err(TreeError::Special { path: dir.to_owned() });
     }
-    walk(dir).map(drop)
+    walk(dir, Kind::Task).map(drop)
 }
 
 /// The hash of all that is in a directory: names, contents, and what may be run.
@@ -78,7 +89,7 @@ pub(super) fn check(dir: &Path) -> Result<(), TreeError> {
 /// See [`TreeError`].
 pub(super) fn hash(dir: &Path) -> Result<String, TreeError> {
     let mut all = sha1_smol::Sha1::new();
-    for (path, (item, meta)) in walk(dir)? {
+    for (path, (item, meta)) in walk(dir, Kind::Task)? {
         let mut told = |kind: &[u8], content: &[u8]| {
             for part in [kind, path.as_os_str().as_bytes(), content] {
                 all.update(&(part.len() as u64).to_le_bytes());
@@ -116,12 +127,24 @@ fn of_file(path: &Path) -> Result<String, TreeError> {
 /// # Errors
 /// See [`TreeError`].
 pub fn copy(from: &Path, to: &Path) -> Result<(), TreeError> {
+    copy_all(from, to, Kind::Task)
+}
+
+/// The same of a directory as programs have left it: links stay what they are, sockets and the like are not copied.
+///
+/// # Errors
+/// See [`TreeError`].
+pub fn copy_left(from: &Path, to: &Path) -> Result<(), TreeError> {
+    copy_all(from, to, Kind::Left)
+}
+
+fn copy_all(from: &Path, to: &Path, kind: Kind) -> Result<(), TreeError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| TreeError::Io { path, source }
     };
     fs::create_dir(to).map_err(failed(to))?;
-    let walked = walk(from)?;
+    let walked = walk(from, kind)?;
     for (path, (item, _)) in &walked {
         let (source, target) = (from.join(path), to.join(path));
         match item {
@@ -139,7 +162,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<(), TreeError> {
     Ok(())
 }
 
-fn walk(dir: &Path) -> Result<Walked, TreeError> {
+fn walk(dir: &Path, kind: Kind) -> Result<Walked, TreeError> {
     let (mut found, mut open, mut bytes) = (Walked::new(), vec![(PathBuf::new(), 0)], 0);
     while let Some((below, depth)) = open.pop() {
         let place = dir.join(&below);
@@ -151,7 +174,7 @@ fn walk(dir: &Path) -> Result<Walked, TreeError> {
             let entry = entry.map_err(failed(&place))?;
             let (path, real) = (below.join(entry.file_name()), entry.path());
             let meta = real.symlink_metadata().map_err(failed(&real))?;
-            let item = item(dir, &path, &meta)?;
+            let Some(item) = item(dir, (&path, &meta), kind)? else { continue };
             bytes += if matches!(item, Item::File) { meta.len() } else { 0 };
             if matches!(item, Item::Dir) {
                 open.push((path.clone(), depth + 1));
@@ -159,7 +182,10 @@ fn walk(dir: &Path) -> Result<Walked, TreeError> {
             found.insert(path, (item, meta));
             let much = |what| TreeError::TooMuch { path: dir.to_owned(), what };
             match () {
-                () if found.len() as u64 > MOST_FILES => return Err(much("200 000 files")),
+                () if kind == Kind::Task && found.len() as u64 > MOST_FILES => {
+                    return Err(much("200 000 files"));
+                }
+                () if found.len() as u64 > MOST_LEFT => return Err(much("500 000 files")),
                 () if bytes > MOST_BYTES => return Err(much("4 GiB")),
                 () if depth > DEEPEST => return Err(much("128 levels")),
                 () => {}
@@ -169,25 +195,29 @@ fn walk(dir: &Path) -> Result<Walked, TreeError> {
     Ok(found)
 }
 
-fn item(dir: &Path, path: &Path, meta: &Metadata) -> Result<Item, TreeError> {
+/// What it is; none where it is passed over.
+fn item(dir: &Path, (path, meta): (&Path, &Metadata), kind: Kind) -> Result<Option<Item>, TreeError> {
     let real = dir.join(path);
     if meta.is_dir() {
-        return Ok(Item::Dir);
+        return Ok(Some(Item::Dir));
     }
     if meta.is_file() {
-        return Ok(Item::File);
+        return Ok(Some(Item::File));
     }
     if !meta.is_symlink() {
-        return Err(TreeError::Special { path: real });
+        return if kind == Kind::Left { Ok(None) } else { Err(TreeError::Special { path: real }) };
     }
     let target = fs::read_link(&real).map_err(|source| TreeError::Io { path: real.clone(), source })?;
+    if kind == Kind::Left {
+        return Ok(Some(Item::Link(target)));
+    }
     // By its text, and where it leads through other links.
     let is_inside = stays_inside(path, &target)
         && match (real.canonicalize(), dir.canonicalize()) {
             (Ok(leads), Ok(dir)) => leads.starts_with(dir),
             _ => true,
         };
-    if is_inside { Ok(Item::Link(target)) } else { Err(TreeError::LeadsOut { path: real, target }) }
+    if is_inside { Ok(Some(Item::Link(target))) } else { Err(TreeError::LeadsOut { path: real, target }) }
 }
 
 /// Whether a link at `path` below a directory leads to what is below it, too; by its text alone.
@@ -202,4 +232,29 @@ fn stays_inside(path: &Path, target: &Path) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn what_programs_have_left_is_copied_as_it_is_and_no_task_is_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir_all(from.join("bin")).unwrap();
+        fs::write(from.join("bin/run"), "#!/bin/sh\n").unwrap();
+        for (target, link) in [("/usr/bin/env", "bin/python"), ("../../out", "bin/out"), ("none", "none")] {
+            symlink(target, from.join(link)).unwrap();
+        }
+        UnixListener::bind(from.join("socket")).unwrap();
+        assert!(copy(&from, &dir.path().join("task")).is_err());
+        copy_left(&from, &to).unwrap();
+        assert_eq!(fs::read_link(to.join("bin/python")).unwrap(), Path::new("/usr/bin/env"));
+        assert_eq!(fs::read_link(to.join("bin/out")).unwrap(), Path::new("../../out"));
+        assert_eq!(fs::read(to.join("bin/run")).unwrap(), b"#!/bin/sh\n");
+        assert!(to.join("socket").symlink_metadata().is_err());
+    }
 }

@@ -11,9 +11,7 @@ use std::path::Path;
 use super::super::args::Adapt;
 use crate::shell::{CliError, ProcessContext, Session};
 use uwf_agent::confinement::Confinement;
-use uwf_agent::external::{
-    Confined, ConfinedBy, Definition, NOT_CONFINED, OF_GIT, make_own_directories,
-};
+use uwf_agent::external::{Confined, ConfinedBy, Definition, NOT_CONFINED, OF_GIT, make_own_directories};
 use uwf_agent::settings::SharedSettings;
 use uwf_engine::home::{Env, Homes};
 use uwf_tools::sandbox::{Enforced, Level, SandboxError};

@@ -1,0 +1,157 @@
+//! What is configured and not typed, as far as what comes of a case may depend on it: the same evaluation is one under the same
+//! settings.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use uwf_agent::runtime::settings::{Flags, Settings};
+use uwf_engine::config::masked;
+use uwf_engine::home::Env;
+use uwf_engine::thread::ThreadOptions;
+use uwf_snapshot::{Options, Withheld};
+use uwf_store::{Hash, sounds_secret};
+
+use crate::shell::CliError;
+
+/// Who plays, in `config.yaml`.
+const AGENTS: [&str; 4] = ["agents", "agentOverrides", "defaultAgent", "maxDepth"];
+/// Where models are served.
+const MODELS: [&str; 4] = ["providers", "models", "defaultModel", "modelOverrides"];
+/// What says nothing of what comes of a case: keys, and how patient it is with an endpoint.
+const NO_MATTER: [&str; 5] =
+    ["provider.apiKey", "provider.idleSeconds", "provider.retry.tries", "provider.retry.seconds", "prices"];
+/// Shorter values of variables that sound secret are no keys.
+const SHORTEST: usize = 5;
+
+/// The settings that hold under these options, by name. What has no short value is told by a hash, without the keys in it.
+///
+/// # Errors
+/// A file cannot be read, or is not what it should be.
+pub(super) fn settings(
+    (env, home): (&Env, &Path),
+    options: &ThreadOptions,
+    is_scripted: bool,
+) -> Result<BTreeMap<String, String>, CliError> {
+    let scripted = Flags { mock: Some(PathBuf::new()), ..Flags::default() };
+    let typed =
+        Flags { model: options.model.clone(), base_url: options.base_url.clone(), ..Flags::default() };
+    let loaded = match is_scripted {
+        true => Settings::load(scripted, env, home)?,
+        // Agents of other kinds do without a model of ours.
+        false => Settings::load(typed, env, home).or_else(|_| Settings::load(scripted, env, home))?,
+    };
+    let rows = loaded.provenance.into_iter().filter(|row| !NO_MATTER.contains(&row.name));
+    let mut settings: BTreeMap<String, String> = rows.map(|row| (row.name.to_owned(), row.value)).collect();
+    let config = file(&home.join("config.yaml"))?;
+    let part = |keys: &[&str]| -> Map<String, Value> {
+        let known = keys.iter().filter_map(|key| Some(((*key).to_owned(), config.get(*key)?.clone())));
+        known.collect()
+    };
+    let mut note = |name: String, value: Map<String, Value>| {
+        if !value.is_empty() {
+            settings.insert(name, hash(&Value::from(value)));
+        }
+    };
+    note("agents in config.yaml".to_owned(), part(&AGENTS));
+    if !is_scripted {
+        note("models in config.yaml".to_owned(), part(&MODELS));
+    }
+    for entry in fs::read_dir(home.join("agents")).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".yaml") {
+            note(format!("agents/{name}"), file(&entry.path())?);
+        }
+    }
+    Ok(settings)
+}
+
+/// What is kept of workspaces: as it is configured, and nothing that has a key in it.
+///
+/// # Errors
+/// A file cannot be read, or is not what it should be.
+pub(super) fn snapshots((env, home): (&Env, &Path)) -> Result<Options, CliError> {
+    let scripted = Settings::load(Flags { mock: Some(PathBuf::new()), ..Flags::default() }, env, home)?;
+    let keys = Settings::load(Flags::default(), env, home).map(|settings| settings.secrets().values());
+    let told = env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    // A number of tokens sounds so, and is none.
+    let is_key = |(name, value): &(&str, &str)| {
+        sounds_secret(name) && value.len() >= SHORTEST && value.parse::<f64>().is_err()
+    };
+    let secrets: Vec<String> =
+        told.filter(is_key).map(|(_, value)| value.to_owned()).chain(keys.unwrap_or_default()).collect();
+    Ok(Options { withheld: Withheld::new(secrets), ..scripted.snapshots.options })
+}
+
+/// What a settings file says; nothing where there is none.
+fn file(path: &Path) -> Result<Map<String, Value>, CliError> {
+    if !path.exists() {
+        return Ok(Map::new());
+    }
+    let cannot = || format!("cannot read {}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| CliError::said(cannot(), error))?;
+    match uwf_workflow::yaml::parse_value(&text).map_err(|error| CliError::said(cannot(), error))? {
+        Value::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn hash(value: &Value) -> String {
+    let told = uwf_store::json::sorted(masked(value, ""));
+    Hash::of(&uwf_engine::builtin::TEXT, &uwf_store::json::line(&told).into()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_may_change_a_case_is_a_setting_and_a_key_is_none() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            fs::create_dir_all(home.path().join("agents")).unwrap();
+            fs::write(home.path().join(name), text).unwrap();
+        };
+        let options = ThreadOptions::default();
+        let settings = |env: &[(&str, &str)], is_scripted| {
+            settings((&env.iter().copied().collect(), home.path()), &options, is_scripted).unwrap()
+        };
+        let nothing = settings(&[], false);
+        let models = |model: &str, key: &str| {
+            format!(
+                "providers: {{ p: {{ baseUrl: 'http://localhost:1/v1', apiKey: {key} }} }}\n\
+                 models: {{ m: {{ provider: p, name: {model} }} }}\ndefaultModel: m\n"
+            )
+        };
+        write("config.yaml", &models("one", "sk-11111"));
+        let one = settings(&[], false);
+        assert_eq!(one.get("model").map(String::as_str), Some("one"), "{one:?}");
+        assert_ne!(one, nothing);
+        write("config.yaml", &models("one", "sk-22222"));
+        assert_eq!(settings(&[], false), one, "a key may be another one");
+        write("config.yaml", &models("two", "sk-22222"));
+        assert_ne!(settings(&[], false), one);
+        assert_eq!(settings(&[], true), nothing_scripted(home.path()), "scripts have no model");
+        let file = settings(&[], true);
+        write("agents/builtin.yaml", "roles: { w/r: { readOnly: true } }\n");
+        assert_ne!(settings(&[], true), file);
+        let off = settings(&[("UWF_BUILTIN_SANDBOX", "off")], true);
+        assert_eq!(off.get("sandbox.level").map(String::as_str), Some("off"));
+    }
+
+    fn nothing_scripted(home: &Path) -> BTreeMap<String, String> {
+        fs::remove_file(home.join("config.yaml")).unwrap();
+        settings((&Env::default(), home), &ThreadOptions::default(), true).unwrap()
+    }
+
+    #[test]
+    fn what_sounds_secret_is_kept_from_snapshots() {
+        let home = tempfile::tempdir().unwrap();
+        let options =
+            |env: &[(&str, &str)]| snapshots((&env.iter().copied().collect(), home.path())).unwrap();
+        let none = options(&[("MAX_TOKENS", "128000"), ("API_KEY", "x"), ("PLAIN", "something")]);
+        assert_eq!(none.withheld, Withheld::default());
+        assert_eq!(options(&[("MY_API_KEY", "sk-12345")]).withheld, Withheld::new(["sk-12345"]));
+    }
+}
