@@ -1,0 +1,1 @@
+//! Who works on what: claims, leases, fences, attempts, budgets, dead letters.
