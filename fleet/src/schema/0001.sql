@@ -65,6 +65,7 @@ CREATE TABLE uwf.thread (
     max_attempts  int NOT NULL DEFAULT 5,
     worker        text,                -- who has it, or had it last
     lease_until   timestamptz,
+    answer        text,                -- what a person has said to a thread that was suspended, until a step has heard it
     wish          text CHECK (wish IN ('cancel', 'pause')),
     steps         int NOT NULL DEFAULT 0,
     cost_usd      double precision NOT NULL DEFAULT 0,

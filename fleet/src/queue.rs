@@ -1,1 +1,0 @@
-//! Who works on what: claims, leases, fences, attempts, budgets, dead letters.
