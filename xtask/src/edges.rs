@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     /// Folder, and the crates of ours that it may import.
-    const ALLOWED: [(&str, &[&str]); 10] = [
+    const ALLOWED: [(&str, &[&str]); 11] = [
         ("engine/store", &[]),
         ("engine/snapshot", &["uwf-store"]),
         ("engine/workflow", &["uwf-store"]),
@@ -24,6 +24,7 @@ mod tests {
         ("tools", &["uwf-store"]),
         ("agent", &["uwf-engine", "uwf-prompts", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
         ("eval", &["uwf-agent", "uwf-engine", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        ("fleet", &["uwf-engine", "uwf-snapshot", "uwf-store", "uwf-workflow"]),
         ("web", &["uwf-agent", "uwf-engine", "uwf-eval", "uwf-store", "uwf-workflow"]),
         (
             "cli",
@@ -31,6 +32,7 @@ mod tests {
                 "uwf-agent",
                 "uwf-engine",
                 "uwf-eval",
+                "uwf-fleet",
                 "uwf-prompts",
                 "uwf-snapshot",
                 "uwf-store",
@@ -42,7 +44,7 @@ mod tests {
     ];
 
     /// What a crate of others' is for, and the only folders that may name it.
-    const CONFINED: [(&str, &[&str]); 13] = [
+    const CONFINED: [(&str, &[&str]); 16] = [
         ("clap", &["cli"]),
         ("clap_complete", &["cli"]),
         ("clap_mangen", &["cli"]),
@@ -51,6 +53,9 @@ mod tests {
         ("hyper", &["agent"]),
         ("async-openai", &["agent"]),
         ("rusqlite", &["engine/store"]),
+        ("postgres", &["fleet"]),
+        ("tokio-postgres-rustls", &["fleet"]),
+        ("blake3", &["fleet"]),
         ("axum", &["web"]),
         ("maud", &["web"]),
         ("dugong", &["web"]),

@@ -43,7 +43,7 @@ impl Status {
     }
 
     /// The tags that say so.
-    pub(crate) fn to_tags(&self) -> BTreeMap<String, String> {
+    pub fn to_tags(&self) -> BTreeMap<String, String> {
         let details: &[(&str, String)] = &match self {
             Status::Idle => return BTreeMap::new(),
             Status::Suspended { role, message } => {

@@ -1,0 +1,151 @@
+//! A connection to a remote: the password from where libpq has it, TLS that knows who answers, and limits of time, so that a
+//! dead network is an error and not a wait.
+
+mod password;
+mod tls;
+
+use std::time::Duration;
+
+use postgres::error::SqlState;
+use postgres::{Client, Config, NoTls, Transaction};
+use uwf_engine::Env;
+
+use crate::address::{Address, Tls};
+use crate::error::{FleetError, chain};
+
+/// How long it may take until there is a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long what was sent may stay unconfirmed.
+const UNCONFIRMED: Duration = Duration::from_secs(15);
+
+/// After how long a silence the other side is asked whether it is there, how often, and how many times.
+const IDLE: Duration = Duration::from_secs(15);
+const INTERVAL: Duration = Duration::from_secs(5);
+const RETRIES: u32 = 3;
+
+/// A connection to a remote.
+pub struct Connection {
+    client: Client,
+    place: String,
+    team: String,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Connection({}, team {})", self.place, self.team)
+    }
+}
+
+impl Connection {
+    /// Connects. Whether the schema is there and of use is asked by [`crate::schema::ready`].
+    ///
+    /// # Errors
+    /// The server does not answer, is not who it must be, or does not know the login: [`FleetError::Unreachable`].
+    pub fn open(address: &Address, env: &Env) -> Result<Connection, FleetError> {
+        let (place, mut config) = (address.place(), address.config().clone());
+        defaults(&mut config, address, env);
+        if let Some(password) = password::of(&config, env)? {
+            config.password(password);
+        }
+        let connected = match address.tls() {
+            Tls::Disable => config.ssl_mode(postgres::config::SslMode::Disable).connect(NoTls),
+            Tls::VerifyFull => {
+                let tls = tls::verify_full(address)?;
+                config.ssl_mode(postgres::config::SslMode::Require).connect(tls)
+            }
+        };
+        let client = connected.map_err(|error| unreachable(&place, address, &error))?;
+        Ok(Connection { client, place, team: String::new() })
+    }
+
+    /// The driver's side of it.
+    pub fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// The same, and the team beside it.
+    pub fn parts(&mut self) -> (&mut Client, &str) {
+        (&mut self.client, &self.team)
+    }
+
+    /// Begins a transaction, which is undone unless it is committed.
+    ///
+    /// # Errors
+    /// The connection was lost.
+    pub fn transaction(&mut self) -> Result<Transaction<'_>, FleetError> {
+        Ok(self.client.transaction()?)
+    }
+
+    /// The team whose rows this login sees; empty before the schema was looked at.
+    pub fn team(&self) -> &str {
+        &self.team
+    }
+
+    /// Which server and which database, for people.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Asks the database of which team this login is.
+    pub(crate) fn learn_team(&mut self) -> Result<(), FleetError> {
+        self.team = self.client.query_one("SELECT uwf.team()", &[])?.get(0);
+        Ok(())
+    }
+}
+
+/// What a URL does not say, from where libpq has it, and the limits of time.
+fn defaults(config: &mut Config, address: &Address, env: &Env) {
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        config.host(env.text("PGHOST").unwrap_or("localhost"));
+    }
+    if config.get_user().is_none()
+        && let Some(user) = env.text("PGUSER").or(env.text("USER")).or(env.text("LOGNAME"))
+    {
+        config.user(user);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("uwf");
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(UNCONFIRMED);
+    }
+    // The driver's own answer cannot be told from one that was asked for.
+    if !address.to_string().contains("keepalives_idle=") {
+        config.keepalives_idle(IDLE);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_interval(INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(RETRIES);
+    }
+}
+
+fn unreachable(place: &str, address: &Address, error: &postgres::Error) -> FleetError {
+    let hint = tls::hint(address, error).or_else(|| hint(error));
+    let why = error.as_db_error().map_or_else(|| chain(error), |db| db.message().to_owned());
+    FleetError::Unreachable { place: place.to_owned(), why, hint }
+}
+
+fn hint(error: &postgres::Error) -> Option<String> {
+    const PASSWORD: &str = "the password is read from PGPASSWORD, or from ~/.pgpass (or the file of PGPASSFILE), which only you may \
+                            read: HOST:PORT:DATABASE:USER:PASSWORD";
+    let hint = match error.code() {
+        Some(code) if *code == SqlState::INVALID_PASSWORD => PASSWORD,
+        Some(code) if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            "the server's pg_hba.conf says who may log in, from where, and whether encrypted"
+        }
+        Some(code) if *code == SqlState::INVALID_CATALOG_NAME => "`createdb` makes a database",
+        Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => {
+            "the server has as many connections as it takes; fewer workers, or a larger max_connections"
+        }
+        Some(_) => return None,
+        None if chain(error).contains("password missing") => PASSWORD,
+        None => "see that the server runs, that host and port are right, and that no firewall is between",
+    };
+    Some(hint.to_owned())
+}

@@ -1,0 +1,221 @@
+//! Why something at a remote did not happen, and what to do about it. Never holds a password.
+
+use postgres::error::SqlState;
+use thiserror::Error;
+use uwf_engine::ThreadError;
+use uwf_engine::export::ExportError;
+use uwf_store::{Hash, StoreError};
+
+/// Why something at a remote did not happen.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// A URL that cannot be that of a remote.
+    #[error("{url} is no address of a remote: {why}")]
+    Address {
+        /// What was given, its password left out.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+        /// What to type instead.
+        hint: String,
+    },
+    /// The server does not answer, or not as it must.
+    #[error("cannot connect to {place}: {why}")]
+    Unreachable {
+        /// Which server and database.
+        place: String,
+        /// The reason.
+        why: String,
+        /// What to do, when that can be said.
+        hint: Option<String>,
+    },
+    /// The connection was lost. What was being written may be there or not; whoever writes it again finds out.
+    #[error("the connection to the remote was lost: {why}")]
+    Lost {
+        /// The reason.
+        why: String,
+    },
+    /// The login lacks a right.
+    #[error("this login may not do that at the remote: {what}")]
+    NotPermitted {
+        /// What the database says.
+        what: String,
+    },
+    /// The database refused for another reason.
+    #[error("the remote's database failed: {message}")]
+    Database {
+        /// What it says.
+        message: String,
+        /// The five characters of SQLSTATE; empty for a fault that was seen on this side.
+        code: String,
+    },
+    /// There are no tables of ours.
+    #[error("{place} has no tables of uwf")]
+    NoSchema {
+        /// Which server and database.
+        place: String,
+    },
+    /// The schema is too new for this program.
+    #[error(
+        "the remote's schema is version {found}, which this uwf (version {known}) may not {}",
+        if *reading { "read" } else { "write" }
+    )]
+    SchemaTooNew {
+        /// The schema's version.
+        found: i32,
+        /// The newest that this program knows.
+        known: i32,
+        /// Whether only reading was asked for.
+        reading: bool,
+    },
+    /// The schema is too old for this program.
+    #[error("the remote's schema is version {found}; this uwf needs {oldest} at least")]
+    SchemaTooOld {
+        /// The schema's version.
+        found: i32,
+        /// The oldest that this program works with.
+        oldest: i32,
+    },
+    /// No remote of this name, or none at all.
+    #[error("{what}")]
+    NoRemote {
+        /// What there is not.
+        what: String,
+        /// What to type.
+        hint: String,
+    },
+    /// The lease on a thread is over: somebody else may have the thread. Nothing more may be written for it.
+    #[error("the lease on thread {thread} is over (fence {fence})")]
+    LeaseLost {
+        /// The thread.
+        thread: String,
+        /// The fence that no longer counts.
+        fence: i64,
+    },
+    /// The remote has another node under a hash, or what it has was altered.
+    #[error("the remote's node {hash} is not the one of that content: {why}")]
+    Collision {
+        /// The hash that both have.
+        hash: Hash,
+        /// Which digests.
+        why: String,
+    },
+    /// A node that the remote has is not what its hash or its digest says.
+    #[error("the remote's node {hash} is damaged: {why}")]
+    Damaged {
+        /// The node.
+        hash: Hash,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A row of the remote is not what it must be.
+    #[error("the remote's {what} is not what it must be: {why}")]
+    Malformed {
+        /// Which row.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The engine cannot read or write a thread.
+    #[error(transparent)]
+    Thread(#[from] ThreadError),
+    /// The engine cannot take a thread out of its store, or into it.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// The local store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl FleetError {
+    /// What to do about it, when that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            FleetError::Address { hint, .. } | FleetError::NoRemote { hint, .. } => Some(hint.clone()),
+            FleetError::Unreachable { hint, .. } => hint.clone(),
+            FleetError::Lost { .. } => Some("the same command again goes on where it was".to_owned()),
+            FleetError::NotPermitted { .. } => Some(
+                "whoever owns the database grants roles: `uwf remote roles --help` tells which there are"
+                    .to_owned(),
+            ),
+            FleetError::NoSchema { .. } => {
+                Some("`uwf remote migrate NAME` makes them; it takes a login that may".to_owned())
+            }
+            FleetError::SchemaTooNew { .. } => Some("install a newer uwf on this machine".to_owned()),
+            FleetError::SchemaTooOld { .. } => Some(
+                "`uwf remote migrate NAME` brings it up to date; `uwf remote status NAME` tells who works there"
+                    .to_owned(),
+            ),
+            FleetError::Collision { .. } | FleetError::Damaged { .. } => Some(
+                "nothing was changed here; whoever owns the database must see to that node before anybody trusts it"
+                    .to_owned(),
+            ),
+            FleetError::Thread(error) => error.hint(),
+            FleetError::Export(error) => error.hint(),
+            FleetError::Store(error) => uwf_engine::thread::store_hint(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the same may succeed when it is done again, as it is: the connection was lost, or two got in each other's way.
+    pub fn is_passing(&self) -> bool {
+        const PASSING: [SqlState; 5] = [
+            SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::LOCK_NOT_AVAILABLE,
+            SqlState::TOO_MANY_CONNECTIONS,
+            SqlState::CANNOT_CONNECT_NOW,
+        ];
+        match self {
+            FleetError::Lost { .. } => true,
+            FleetError::Database { code, .. } => PASSING.iter().any(|passing| passing.code() == code),
+            _ => false,
+        }
+    }
+}
+
+impl From<postgres::Error> for FleetError {
+    fn from(error: postgres::Error) -> FleetError {
+        let Some(db) = error.as_db_error() else {
+            return match lost(&error) {
+                true => FleetError::Lost { why: chain(&error) },
+                false => FleetError::Database { message: chain(&error), code: String::new() },
+            };
+        };
+        let (code, message) = (db.code(), db.message().to_owned());
+        // Classes of SQLSTATE: 08 is about connections, 57P0 says that the server goes down or comes up.
+        if code.code().starts_with("08") || code.code().starts_with("57P0") {
+            return FleetError::Lost { why: message };
+        }
+        if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+            return FleetError::NotPermitted { what: message };
+        }
+        FleetError::Database { message, code: code.code().to_owned() }
+    }
+}
+
+/// Whether nothing more comes over this connection.
+fn lost(error: &postgres::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(this) = cause {
+        if this.is::<std::io::Error>() {
+            return true;
+        }
+        cause = this.source();
+    }
+    error.is_closed()
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(this) = cause {
+        let said = this.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = this.source();
+    }
+    text
+}

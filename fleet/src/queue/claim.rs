@@ -1,0 +1,128 @@
+//! Taking threads: those that are ready, and those whose worker has not been heard of for too long.
+
+use std::time::Duration;
+
+use postgres::Row;
+use uwf_engine::ThreadId;
+
+use super::{Claim, Lease, is_spent, seconds, thread_in};
+use crate::{Connection, FleetError};
+
+/// Who claims, and what.
+#[derive(Debug, Clone)]
+pub struct Claimant {
+    /// The worker's name.
+    pub name: String,
+    /// What it offers: it takes threads that ask for nothing else.
+    pub labels: Vec<String>,
+    /// Only threads of this workflow, by its name or its hash.
+    pub workflow: Option<String>,
+    /// How long a lease is.
+    pub lease: Duration,
+}
+
+/// One statement: the row of a thread is locked, leased and told of, or left to whoever was there before.
+const CLAIM: &str = "
+    WITH due AS (
+        SELECT id FROM uwf.thread
+        WHERE team = $1 AND state = 'ready' AND ready_at <= clock_timestamp() AND labels <@ $2
+          AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3)
+          AND attempts < max_attempts AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)
+        ORDER BY priority DESC, ready_at LIMIT $4 FOR UPDATE SKIP LOCKED),
+    taken AS (
+        UPDATE uwf.thread AS t
+        SET state = 'leased', fence = t.fence + 1, attempts = t.attempts + 1, worker = $5,
+            lease_until = clock_timestamp() + make_interval(secs => $6), updated = clock_timestamp()
+        FROM due WHERE t.team = $1 AND t.id = due.id
+        RETURNING t.*),
+    told AS (
+        INSERT INTO uwf.event (team, thread, kind, worker, fence) SELECT team, id, 'claimed', worker, fence FROM taken)
+    SELECT id, fence, head, workspace, answer, attempts, cost_usd, max_cost_usd FROM taken";
+
+/// Claims at most `limit` threads: the most urgent first, of these the one that has waited longest. None when the team's
+/// budget is spent.
+///
+/// # Errors
+/// The database fails, or the connection was lost: then a thread may be claimed that nobody knows of, until its lease is over.
+pub fn claim(
+    connection: &mut Connection,
+    claimant: &Claimant,
+    limit: usize,
+) -> Result<Vec<Claim>, FleetError> {
+    if is_spent(connection)? {
+        return Ok(Vec::new());
+    }
+    let (client, team) = connection.parts();
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let lease = seconds(claimant.lease);
+    let rows = client
+        .query(CLAIM, &[&team, &claimant.labels, &claimant.workflow, &limit, &claimant.name, &lease])?;
+    rows.iter().map(claim_of).collect()
+}
+
+fn claim_of(row: &Row) -> Result<Claim, FleetError> {
+    let thread = thread_in(row, "id")?;
+    let head: String = row.get("head");
+    let malformed = |_| FleetError::Malformed {
+        what: format!("head of thread {thread}"),
+        why: format!("{head:?} is no hash"),
+    };
+    Ok(Claim {
+        lease: Lease { thread, fence: row.get("fence") },
+        head: head.parse().map_err(malformed)?,
+        workspace: row.get("workspace"),
+        answer: row.get("answer"),
+        attempt: row.get("attempts"),
+        cost_usd: row.get("cost_usd"),
+        max_cost_usd: row.get("max_cost_usd"),
+    })
+}
+
+/// A thread that was taken from a worker that was not heard of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reaped {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Who had it.
+    pub worker: Option<String>,
+    /// Whether it is dead now: too many attempts came to nothing.
+    pub is_dead: bool,
+}
+
+/// One that was to be cancelled or paused is that now; of the others, those that were tried too often are dead.
+const REAP: &str = "
+    WITH over AS (
+        SELECT id FROM uwf.thread
+        WHERE team = $1 AND state = 'leased' AND lease_until < clock_timestamp()
+        FOR UPDATE SKIP LOCKED),
+    freed AS (
+        UPDATE uwf.thread AS t
+        SET state = CASE WHEN wish = 'cancel' THEN 'done' WHEN wish = 'pause' THEN 'paused'
+                         WHEN attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
+            status = CASE WHEN wish = 'cancel' THEN 'cancelled' ELSE status END,
+            tags = CASE WHEN wish = 'cancel' THEN jsonb_build_object('status', 'cancelled', 'completedAt',
+                        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text) ELSE tags END,
+            reason = CASE WHEN wish IS NOT NULL THEN reason WHEN attempts >= max_attempts THEN
+                        format('%s workers in a row were not heard of any more while they had it; the last one was %s', attempts, worker)
+                        ELSE format('%s was not heard of any more', worker) END,
+            lease_until = NULL, wish = NULL, ready_at = clock_timestamp(), updated = clock_timestamp()
+        FROM over WHERE t.team = $1 AND t.id = over.id
+        RETURNING t.*),
+    told AS (
+        INSERT INTO uwf.event (team, thread, kind, worker, fence, data)
+        SELECT team, id, CASE state WHEN 'dead' THEN 'dead' ELSE 'lost' END, worker, fence,
+               jsonb_build_object('reason', reason) FROM freed)
+    SELECT id, worker, state, pg_notify('uwf_ready_' || $1, '') FROM freed";
+
+/// Frees the threads whose leases are over, for whoever claims them next.
+///
+/// # Errors
+/// The database fails, or the connection was lost.
+pub fn reap(connection: &mut Connection) -> Result<Vec<Reaped>, FleetError> {
+    let (client, team) = connection.parts();
+    let of = |row: &Row| {
+        let is_dead = row.get::<_, &str>("state") == "dead";
+        Ok(Reaped { thread: thread_in(row, "id")?, worker: row.get("worker"), is_dead })
+    };
+    client.query(REAP, &[&team])?.iter().map(of).collect()
+}

@@ -1,0 +1,153 @@
+//! What a worker does with what it has: says that it is alive, and gives it back. Each names the fence.
+
+use postgres::{GenericClient, Row, Transaction};
+use serde_json::json;
+use uwf_engine::ThreadId;
+
+use super::wish::Wish;
+use super::{Claimant, Event, Lease, Settled, seconds, tell, tell_ready, thread_in};
+use crate::{Connection, FleetError};
+
+/// The longest that a thread waits after a step of it failed.
+const LONGEST: f64 = 300.0;
+
+/// The answer to a heartbeat: a thread that the worker still has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What somebody wants done with it.
+    pub wish: Option<Wish>,
+}
+
+/// Says that a worker still works on these, for another lease. Those that are not in the answer it has no longer.
+///
+/// # Errors
+/// The database fails, or the connection was lost.
+pub fn heartbeat(
+    connection: &mut Connection,
+    claimant: &Claimant,
+    leases: &[Lease],
+) -> Result<Vec<Beat>, FleetError> {
+    let (client, team) = connection.parts();
+    let ids: Vec<&str> = leases.iter().map(|lease| lease.thread.as_str()).collect();
+    let fences: Vec<i64> = leases.iter().map(|lease| lease.fence).collect();
+    let rows = client.query(
+        "UPDATE uwf.thread AS t SET lease_until = clock_timestamp() + make_interval(secs => $4)
+         FROM unnest($2::text[], $3::bigint[]) AS mine (id, fence)
+         WHERE t.team = $1 AND t.id = mine.id AND t.fence = mine.fence AND t.state = 'leased'
+         RETURNING t.id, t.wish",
+        &[&team, &ids, &fences, &seconds(claimant.lease)],
+    )?;
+    let of = |row: &Row| Ok(Beat { thread: thread_in(row, "id")?, wish: Wish::in_row(row) });
+    rows.iter().map(of).collect()
+}
+
+/// Holds a lease until the end of the transaction: nobody else gets the thread meanwhile.
+///
+/// # Errors
+/// [`FleetError::LeaseLost`]; nothing may be written then.
+pub fn check_held(transaction: &mut Transaction<'_>, team: &str, lease: &Lease) -> Result<(), FleetError> {
+    let held = transaction.query_opt(
+        "SELECT 1 FROM uwf.thread WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' FOR UPDATE",
+        &[&team, &lease.thread.as_str(), &lease.fence],
+    )?;
+    held.map(drop).ok_or_else(|| lease.lost())
+}
+
+/// Notes that a thread has got on, so that its attempts are counted from 0 again. Whether the lease holds is seen by the write
+/// that is the progress.
+///
+/// # Errors
+/// The connection was lost.
+pub fn made_progress(client: &mut impl GenericClient, team: &str, lease: &Lease) -> Result<(), FleetError> {
+    client.execute(
+        "UPDATE uwf.thread SET attempts = 0 WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' AND attempts > 0",
+        &[&team, &lease.thread.as_str(), &lease.fence],
+    )?;
+    Ok(())
+}
+
+/// Why a worker gives a thread back that is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HandBack {
+    /// The worker ends: it was no fault of the thread.
+    Drained,
+    /// A step failed, for this reason: not at once again, and not for ever.
+    Failed(String),
+}
+
+/// Gives a thread back. Answers whether it is dead now: its last attempt was this one.
+///
+/// # Errors
+/// [`FleetError::LeaseLost`], or the connection was lost.
+pub fn hand_back(
+    connection: &mut Connection,
+    worker: &str,
+    lease: &Lease,
+    why: &HandBack,
+) -> Result<bool, FleetError> {
+    let (client, team) = connection.parts();
+    let mut transaction = client.transaction()?;
+    let (reason, is_failure) = match why {
+        HandBack::Drained => (None, false),
+        HandBack::Failed(reason) => (Some(reason.as_str()), true),
+    };
+    let row = transaction.query_opt(
+        "UPDATE uwf.thread SET
+             state = CASE WHEN wish = 'pause' THEN 'paused'
+                          WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
+             attempts = CASE WHEN $4 THEN attempts ELSE greatest(attempts - 1, 0) END,
+             ready_at = clock_timestamp()
+                 + CASE WHEN $4 THEN make_interval(secs => least($5, 2 ^ least(attempts, 20))) ELSE '0' END,
+             reason = coalesce($6, reason), wish = CASE WHEN wish = 'pause' THEN NULL ELSE wish END,
+             lease_until = NULL, updated = clock_timestamp()
+         WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state",
+        &[&team, &lease.thread.as_str(), &lease.fence, &is_failure, &LONGEST, &reason],
+    )?;
+    let row = row.ok_or_else(|| lease.lost())?;
+    let is_dead = row.get::<_, &str>(0) == "dead";
+    let kind = match (is_dead, is_failure) {
+        (true, _) => "dead",
+        (false, true) => "failed",
+        (false, false) => "handed back",
+    };
+    let data = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+    tell(
+        &mut transaction,
+        team,
+        &lease.thread,
+        &Event { kind, worker: Some(worker), fence: Some(lease.fence), data },
+    )?;
+    if !is_failure {
+        tell_ready(&mut transaction, team)?;
+    }
+    transaction.commit()?;
+    Ok(is_dead)
+}
+
+/// Leaves a thread in a state that is not the worker's any more.
+///
+/// # Errors
+/// [`FleetError::LeaseLost`], or the connection was lost.
+pub fn settle(
+    connection: &mut Connection,
+    worker: &str,
+    lease: &Lease,
+    (settled, reason): (Settled, Option<&str>),
+) -> Result<(), FleetError> {
+    let (client, team) = connection.parts();
+    let mut transaction = client.transaction()?;
+    let count = transaction.execute(
+        "UPDATE uwf.thread SET state = $4, reason = $5, wish = NULL, lease_until = NULL, updated = clock_timestamp()
+         WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased'",
+        &[&team, &lease.thread.as_str(), &lease.fence, &settled.as_str(), &reason],
+    )?;
+    if count == 0 {
+        return Err(lease.lost());
+    }
+    let data = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+    let event = Event { kind: settled.as_str(), worker: Some(worker), fence: Some(lease.fence), data };
+    tell(&mut transaction, team, &lease.thread, &event)?;
+    Ok(transaction.commit()?)
+}

@@ -1,0 +1,132 @@
+//! Who works on what: submissions, claims, leases with fences, attempts, budgets, dead letters, wishes.
+//!
+//! A thread at a remote is in one state: `held` (kept, not to be run), `ready`, `leased` to a worker, `waiting` for a person,
+//! `paused`, `done`, or `dead` after too many attempts without progress. Time is the database's; a worker counts its own lease
+//! from before it asked for it, and stops before it is anybody else's.
+
+mod budget;
+mod claim;
+mod lease;
+mod listen;
+mod presence;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod wish;
+
+use std::time::Duration;
+
+use postgres::{Row, Transaction};
+use serde_json::Value;
+use uwf_engine::ThreadId;
+use uwf_store::Hash;
+
+pub use self::budget::is_spent;
+pub use self::claim::{Claimant, Reaped, claim, reap};
+pub use self::lease::{Beat, HandBack, check_held, hand_back, heartbeat, made_progress, settle};
+pub use self::listen::{listen, wait};
+pub use self::presence::{Presence, come, go, is_here};
+pub use self::submit::{Submitted, Terms, submit};
+pub use self::wish::{Wish, Wished, resume, retry, wish};
+use crate::FleetError;
+
+/// The right to work on a thread, as it is named in every write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lease {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Grows by one with each claim of the thread.
+    pub fence: i64,
+}
+
+impl Lease {
+    /// The error that says that it is over.
+    pub fn lost(&self) -> FleetError {
+        FleetError::LeaseLost { thread: self.thread.to_string(), fence: self.fence }
+    }
+}
+
+/// A thread that a worker has claimed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// What its writes name.
+    pub lease: Lease,
+    /// Where the thread stands.
+    pub head: Hash,
+    /// The directory that it works in: which kind, and where.
+    pub workspace: Value,
+    /// What a person has answered it, where it was suspended.
+    pub answer: Option<String>,
+    /// Which attempt this is, from 1, since there was progress.
+    pub attempt: i32,
+    /// What its steps have cost.
+    pub cost_usd: f64,
+    /// What they may cost.
+    pub max_cost_usd: Option<f64>,
+}
+
+/// In what state a thread is left by whoever had it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It waits for a person's answer.
+    Waiting,
+    /// Nobody is to go on with it until it is resumed.
+    Paused,
+    /// It has ended or was cancelled.
+    Done,
+    /// Nobody goes on with it until somebody says so: what it fails of will not go away.
+    Dead,
+}
+
+impl Settled {
+    /// The word for it at the remote.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Settled::Waiting => "waiting",
+            Settled::Paused => "paused",
+            Settled::Done => "done",
+            Settled::Dead => "dead",
+        }
+    }
+}
+
+/// An interval of the database.
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64()
+}
+
+/// An id as a row has it.
+fn thread_in(row: &Row, column: &str) -> Result<ThreadId, FleetError> {
+    let id: String = row.get(column);
+    id.parse()
+        .map_err(|_| FleetError::Malformed { what: "thread".to_owned(), why: format!("{id:?} is no id") })
+}
+
+/// Something that happened, for whoever asks later.
+struct Event<'a> {
+    kind: &'a str,
+    worker: Option<&'a str>,
+    fence: Option<i64>,
+    data: Value,
+}
+
+/// Writes an event of a thread, and tells who listens to the thread.
+fn tell(
+    transaction: &mut Transaction<'_>,
+    team: &str,
+    thread: &ThreadId,
+    event: &Event<'_>,
+) -> Result<(), FleetError> {
+    transaction.execute(
+        "INSERT INTO uwf.event (team, thread, kind, worker, fence, data) VALUES ($1, $2, $3, $4, $5, $6)",
+        &[&team, &thread.as_str(), &event.kind, &event.worker, &event.fence, &event.data],
+    )?;
+    transaction.execute("SELECT pg_notify('uwf_thread_' || $1, $2)", &[&team, &thread.as_str()])?;
+    Ok(())
+}
+
+/// Tells waiting workers that there is something to claim.
+fn tell_ready(transaction: &mut Transaction<'_>, team: &str) -> Result<(), FleetError> {
+    transaction.execute("SELECT pg_notify('uwf_ready_' || $1, '')", &[&team])?;
+    Ok(())
+}

@@ -1,0 +1,316 @@
+//! The queue against a real Postgres.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::*;
+use crate::Connection;
+use crate::fixture::{Options, Postgres};
+
+const HEAD: &str = "0000000000001";
+
+fn claimant(name: &str) -> Claimant {
+    Claimant { name: name.into(), labels: vec![], workflow: None, lease: Duration::from_secs(60) }
+}
+
+fn short(name: &str) -> Claimant {
+    Claimant { lease: Duration::from_millis(50), ..claimant(name) }
+}
+
+/// A thread that was pushed, in this status.
+fn pushed(connection: &mut Connection, n: u64, status: &str) -> ThreadId {
+    let thread = ThreadId::new(1_800_000_000_000 + n);
+    let (client, team) = connection.parts();
+    client
+        .execute(
+            "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, workflow_name, state)
+             VALUES ($1, $2, $3, '{}', $4, 'W', 'solve', 'held')",
+            &[&team, &thread.as_str(), &HEAD, &status],
+        )
+        .unwrap();
+    thread
+}
+
+fn ready(connection: &mut Connection, n: u64, terms: &Terms) -> ThreadId {
+    let thread = pushed(connection, n, "idle");
+    assert_eq!(submit(connection, &thread, terms).unwrap(), Submitted::Is("ready".into()));
+    thread
+}
+
+fn one(connection: &mut Connection, claimant: &Claimant) -> Option<Claim> {
+    claim(connection, claimant, 1).unwrap().pop()
+}
+
+fn state(connection: &mut Connection, thread: &ThreadId) -> String {
+    let (client, team) = connection.parts();
+    let state = "SELECT state FROM uwf.thread WHERE team = $1 AND id = $2";
+    client.query_one(state, &[&team, &thread.as_str()]).unwrap().get(0)
+}
+
+fn set(connection: &mut Connection, thread: &ThreadId, what: &str) {
+    let (client, team) = connection.parts();
+    let sql = format!("UPDATE uwf.thread SET {what} WHERE team = $1 AND id = $2");
+    client.execute(&sql, &[&team, &thread.as_str()]).unwrap();
+}
+
+#[test]
+fn the_most_urgent_comes_first_and_of_these_the_oldest() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let terms = |priority| Terms { priority, ..Terms::default() };
+
+    let threads: Vec<ThreadId> =
+        (0..).zip([0, 5, 0, 5]).map(|(n, priority)| ready(&mut at, n, &terms(priority))).collect();
+    let first = claim(&mut at, &claimant("a"), 3).unwrap();
+    let mut ids: Vec<ThreadId> = first.iter().map(|claim| claim.lease.thread).collect();
+    let rest = one(&mut at, &claimant("b")).unwrap().lease;
+    // Of one statement the order is not told.
+    ids.sort_unstable();
+    let mut wanted = vec![threads[1], threads[3], threads[0]];
+    wanted.sort_unstable();
+    assert_eq!((ids, rest.thread, rest.fence), (wanted, threads[2], 1));
+    assert_eq!(one(&mut at, &claimant("c")), None);
+    assert_eq!(first[0].head.as_str(), HEAD);
+    assert_eq!((first[0].attempt, &first[0].workspace), (1, &json!({ "kind": "shared" })));
+}
+
+#[test]
+fn nobody_gets_what_another_has() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    for n in 0..60 {
+        ready(&mut at, n, &Terms::default());
+    }
+    let claims: Vec<Lease> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..6)
+            .map(|n| {
+                let mut at = postgres.connection();
+                scope.spawn(move || {
+                    let name = claimant(&format!("w{n}"));
+                    let mut mine = Vec::new();
+                    while let Some(claim) = one(&mut at, &name) {
+                        mine.push(claim.lease);
+                    }
+                    mine
+                })
+            })
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    let threads: BTreeSet<ThreadId> = claims.iter().map(|lease| lease.thread).collect();
+    assert_eq!((claims.len(), threads.len()), (60, 60));
+}
+
+#[test]
+fn a_worker_gets_only_what_it_offers() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let terms = Terms { labels: vec!["gpu".into(), "big".into()], ..Terms::default() };
+    let thread = ready(&mut at, 1, &terms);
+    let offers = |labels: &[&str]| Claimant {
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        ..claimant("a")
+    };
+    assert_eq!(one(&mut at, &offers(&[])), None);
+    assert_eq!(one(&mut at, &offers(&["gpu"])), None);
+    let other = Claimant { workflow: Some("debate".into()), ..offers(&["gpu", "big"]) };
+    assert_eq!(one(&mut at, &other), None);
+    let named = Claimant { workflow: Some("solve".into()), ..offers(&["big", "gpu", "ssd"]) };
+    assert_eq!(one(&mut at, &named).unwrap().lease.thread, thread);
+}
+
+#[test]
+fn who_has_lost_the_lease_is_refused_everywhere() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms::default());
+    let old = one(&mut at, &short("slow")).unwrap().lease;
+    assert_eq!(heartbeat(&mut at, &short("slow"), &[old]).unwrap(), [Beat { thread, wish: None }]);
+    assert_eq!(reap(&mut at).unwrap(), []);
+    thread::sleep(Duration::from_millis(60));
+    let reaped = reap(&mut at).unwrap();
+    assert_eq!(reaped, [Reaped { thread, worker: Some("slow".into()), is_dead: false }]);
+    let refused = |at: &mut Connection| {
+        assert_eq!(heartbeat(at, &short("slow"), &[old]).unwrap(), []);
+        let team = at.team().to_owned();
+        let mut transaction = at.transaction().unwrap();
+        let held = check_held(&mut transaction, &team, &old);
+        drop(transaction);
+        for error in [
+            hand_back(at, "slow", &old, &HandBack::Drained).map(drop),
+            settle(at, "slow", &old, (Settled::Done, None)),
+            held,
+        ] {
+            let error = error.unwrap_err();
+            assert!(matches!(error, FleetError::LeaseLost { fence: 1, .. }), "{error}");
+        }
+    };
+    // Nobody has it, then somebody else.
+    refused(&mut at);
+    let new = one(&mut at, &claimant("quick")).unwrap();
+    assert_eq!((new.lease, new.attempt), (Lease { thread, fence: 2 }, 2));
+    refused(&mut at);
+    let team = at.team().to_owned();
+    check_held(&mut at.transaction().unwrap(), &team, &new.lease).unwrap();
+    settle(&mut at, "quick", &new.lease, (Settled::Done, None)).unwrap();
+    assert_eq!(state(&mut at, &thread), "done");
+}
+
+#[test]
+fn too_many_attempts_without_progress_make_a_dead_letter() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_attempts: 2, ..Terms::default() });
+    let lost = |at: &mut Connection| {
+        let lease = one(at, &short("w")).unwrap().lease;
+        thread::sleep(Duration::from_millis(60));
+        (lease, reap(at).unwrap()[0].is_dead)
+    };
+    assert!(!lost(&mut at).1);
+    // Progress begins the count again.
+    let lease = one(&mut at, &short("w")).unwrap().lease;
+    let team = at.team().to_owned();
+    made_progress(at.client(), &team, &lease).unwrap();
+    thread::sleep(Duration::from_millis(60));
+    assert!(!reap(&mut at).unwrap()[0].is_dead);
+    assert!(!lost(&mut at).1);
+    assert!(lost(&mut at).1);
+    assert_eq!((state(&mut at, &thread).as_str(), one(&mut at, &claimant("w"))), ("dead", None));
+    let reason = "SELECT reason FROM uwf.thread";
+    let reason: String = at.client().query_one(reason, &[]).unwrap().get(0);
+    assert_eq!(reason, "2 workers in a row were not heard of any more while they had it; the last one was w");
+    assert_eq!(retry(&mut at, &thread).unwrap(), Wished::Done);
+    assert_eq!(one(&mut at, &claimant("w")).unwrap().attempt, 1);
+    let not_dead = Wished::NotNow { state: "leased".into(), status: "idle".into() };
+    assert_eq!(retry(&mut at, &thread).unwrap(), not_dead);
+}
+
+#[test]
+fn what_failed_waits_and_what_was_handed_back_does_not() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_attempts: 2, ..Terms::default() });
+    let first = one(&mut at, &claimant("w")).unwrap();
+    assert!(!hand_back(&mut at, "w", &first.lease, &HandBack::Drained).unwrap());
+    let again = one(&mut at, &claimant("w")).unwrap();
+    assert_eq!((again.lease.fence, again.attempt), (2, 1));
+    let failed = HandBack::Failed("the model is gone".into());
+    assert!(!hand_back(&mut at, "w", &again.lease, &failed).unwrap());
+    assert_eq!((state(&mut at, &thread).as_str(), one(&mut at, &claimant("w"))), ("ready", None));
+    let row = at.client().query_one(
+        "SELECT extract(epoch FROM ready_at - clock_timestamp())::float8, reason FROM uwf.thread",
+        &[],
+    );
+    let (delay, reason): (f64, String) = row.map(|row| (row.get(0), row.get(1))).unwrap();
+    assert!((1.0..2.1).contains(&delay), "{delay}");
+    assert_eq!(reason, "the model is gone");
+    set(&mut at, &thread, "ready_at = clock_timestamp()");
+    let last = one(&mut at, &claimant("w")).unwrap();
+    assert!(hand_back(&mut at, "w", &last.lease, &failed).unwrap());
+    assert_eq!(state(&mut at, &thread), "dead");
+}
+
+#[test]
+fn budgets_of_a_thread_and_of_the_team_end_its_steps() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
+    set(&mut at, &thread, "cost_usd = 1.5");
+    assert_eq!(one(&mut at, &claimant("w")), None);
+    set(&mut at, &thread, "cost_usd = 1.4");
+    assert!(!is_spent(&mut at).unwrap());
+    at.client()
+        .batch_execute(
+            "UPDATE uwf.team SET budget_usd = 10, budget_period = 'day';
+             INSERT INTO uwf.event (team, kind, data) VALUES ('default', 'step', '{\"cost_usd\": 4}'), ('default', 'step', '{\"cost_usd\": 6}');",
+        )
+        .unwrap();
+    assert!(is_spent(&mut at).unwrap());
+    assert_eq!(one(&mut at, &claimant("w")), None);
+    // Tomorrow there is more.
+    at.client().batch_execute("UPDATE uwf.event SET at = at - interval '1 day'").unwrap();
+    assert_eq!(one(&mut at, &claimant("w")).unwrap().max_cost_usd, Some(1.5));
+    at.client().batch_execute("UPDATE uwf.team SET budget_period = NULL").unwrap();
+    assert!(is_spent(&mut at).unwrap());
+}
+
+#[test]
+fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let [one_ready, run, lost, waiting] = [1, 2, 3, 4].map(|n| match n {
+        4 => pushed(&mut at, n, "suspended"),
+        _ => ready(&mut at, n, &Terms { priority: i32::try_from(n).unwrap(), ..Terms::default() }),
+    });
+    assert_eq!(wish(&mut at, &one_ready, Wish::Pause, 7).unwrap(), Wished::Done);
+    assert_eq!(state(&mut at, &one_ready), "paused");
+    assert_eq!(wish(&mut at, &one_ready, Wish::Cancel, 7).unwrap(), Wished::Done);
+    assert_eq!(wish(&mut at, &one_ready, Wish::Cancel, 7).unwrap(), Wished::Done);
+    let ended = Wished::NotNow { state: "done".into(), status: "cancelled".into() };
+    assert_eq!(wish(&mut at, &one_ready, Wish::Pause, 7).unwrap(), ended);
+    assert_eq!(resume(&mut at, &one_ready, None).unwrap(), ended);
+    let claims = claim(&mut at, &short("w"), 2).unwrap();
+    for thread in [run, lost] {
+        let asked = Wished::Asked { worker: Some("w".into()) };
+        assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
+    }
+    let lease = claims.iter().find(|claim| claim.lease.thread == run).unwrap().lease;
+    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap()[0].wish, Some(Wish::Cancel));
+    // Whoever cannot be told any more has it no longer either.
+    thread::sleep(Duration::from_millis(60));
+    assert_eq!(reap(&mut at).unwrap().len(), 1);
+    let tags = "SELECT status, tags ->> 'status', tags ->> 'completedAt' FROM uwf.thread WHERE id = $1";
+    let row = at.client().query_one(tags, &[&lost.as_str()]).unwrap();
+    assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), ("cancelled", "cancelled"));
+    assert!(row.get::<_, &str>(2).parse::<u64>().unwrap() > 1_600_000_000_000);
+    assert_eq!(submit(&mut at, &waiting, &Terms::default()).unwrap(), Submitted::Is("waiting".into()));
+    assert_eq!(resume(&mut at, &waiting, Some("the second one")).unwrap(), Wished::Done);
+    let claim = one(&mut at, &claimant("w")).unwrap();
+    assert_eq!((claim.lease.thread, claim.answer.as_deref()), (waiting, Some("the second one")));
+    assert_eq!(wish(&mut at, &ThreadId::new(9), Wish::Pause, 7).unwrap(), Wished::Unknown);
+}
+
+#[test]
+fn who_waits_hears_of_a_submission_at_once() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let mut other = postgres.connection();
+    listen(&mut at).unwrap();
+    assert!(!wait(&mut at, Duration::from_millis(20)).unwrap());
+    let begun = Instant::now();
+    let waits = thread::spawn(move || (wait(&mut at, Duration::from_secs(30)).unwrap(), at));
+    ready(&mut other, 1, &Terms::default());
+    assert!(waits.join().unwrap().0);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_crash_of_the_database_keeps_what_was_acknowledged() {
+    let Some(mut postgres) = Postgres::with(&Options { fsync: true, ..Options::default() }) else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms::default());
+    let lease = one(&mut at, &claimant("w")).unwrap().lease;
+    postgres.kill();
+    let error = heartbeat(&mut at, &claimant("w"), &[lease]).unwrap_err();
+    assert!(error.is_passing(), "{error:?}");
+    postgres.restart();
+    let mut at = postgres.connection();
+    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap(), [Beat { thread, wish: None }]);
+}
+
+#[test]
+fn workers_are_seen_while_they_are_there() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let presence = Presence { version: "1".into(), host: "h".into(), parallel: 4 };
+    come(&mut at, &claimant("w"), &presence).unwrap();
+    come(&mut at, &claimant("w"), &presence).unwrap();
+    is_here(&mut at, "w", ("draining", 3)).unwrap();
+    let row = at.client().query_one("SELECT state, running, parallel FROM uwf.worker", &[]).unwrap();
+    assert_eq!((row.get::<_, &str>(0), row.get::<_, i32>(1), row.get::<_, i32>(2)), ("draining", 3, 4));
+    go(&mut at, "w").unwrap();
+    assert_eq!(at.client().query("SELECT 1 FROM uwf.worker", &[]).unwrap().len(), 0);
+}

@@ -1,0 +1,1 @@
+//! The remotes that a home knows, by name.

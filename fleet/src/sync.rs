@@ -1,0 +1,1 @@
+//! Push, pull, fetch, clone: which nodes go where, fast-forward or conflict.

@@ -1,0 +1,1 @@
+//! The loop of a worker: claim, pull, restore the workspace, step, push.
