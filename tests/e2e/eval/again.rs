@@ -155,3 +155,24 @@ fn a_signal_is_heard_while_a_model_judges() {
     let said = Said::of(child.wait_with_output().unwrap());
     assert!(said.code == 143 && begun.elapsed() < Duration::from_secs(20), "{}", said.err);
 }
+
+#[test]
+fn a_workspace_that_nobody_can_copy_or_keep_is_the_trouble_of_its_case_alone() {
+    let site = Site::new();
+    for (levels, outcome, why) in
+        [(140, "unscored", "no score of tests"), (300, "error", "the workspace cannot be kept: ")]
+    {
+        let name = format!("deep-{levels}");
+        let made =
+            format!("i=0; while [ $i -lt {levels} ]; do mkdir d && cd d || exit 1; i=$((i + 1)); done");
+        task_that_runs(&site, &name, &made);
+        judged(&site, &name, "  - { name: tests, builtin: true, command: 'true' }\n");
+        let ran = eval(&site, &["run", &name, "--offline", "--count", "2", "--name", &name]);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        for case in eval(&site, &["show", &name]).ok().json()["cases"].as_array().unwrap() {
+            let reason = case["reason"].as_str().unwrap();
+            assert!(case["outcome"] == outcome && reason.contains(why), "{case}");
+        }
+    }
+    site.verify();
+}

@@ -83,3 +83,30 @@ fn what_a_kill_left_running_is_waited_for() {
     assert!(!on.err.contains("already running"), "{}", on.err);
     site.verify();
 }
+
+#[test]
+fn a_limit_that_went_into_a_broken_endpoint_is_no_failure_of_the_workflow() {
+    let site = Site::new();
+    double(&site);
+    let endpoint = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = endpoint.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        // The first call is hung up, every other one is never answered.
+        let mut calls = endpoint.incoming().flatten();
+        drop(calls.next());
+        calls.collect::<Vec<_>>()
+    });
+    fs::create_dir_all(site.home().join(".uwf/agents")).unwrap();
+    let settings =
+        format!("provider: {{ baseUrl: 'http://127.0.0.1:{port}/v1', retry: {{ tries: 1 }} }}\nmodel: m\n");
+    fs::write(site.home().join(".uwf/agents/builtin.yaml"), settings).unwrap();
+    let file = site.workspace().join("double/task.yaml");
+    let text = fs::read_to_string(&file).unwrap().replace("timeoutMinutes: 10", "timeoutMinutes: 0.03");
+    fs::write(&file, text).unwrap();
+    let ran = eval(&site, &["run", "double", "--name", "n", "--retries", "1"]);
+    assert_eq!((ran.code, outcome(&site, "n")), (3, ("error".to_owned(), true)), "{}", ran.err);
+    let case = eval(&site, &["show", "n"]).ok().json()["cases"][0].clone();
+    let why = case["reason"].as_str().unwrap();
+    assert!(why.starts_with("it took longer than 1.8 s; developer failed: "), "{why}");
+    site.verify();
+}
