@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use uwf_agent::runtime::settings::{Flags, Settings};
+use uwf_agent::runtime::settings::{Flags, Settings, SettingsError};
 use uwf_engine::config::masked;
 use uwf_engine::home::Env;
 use uwf_engine::thread::ThreadOptions;
@@ -40,7 +40,7 @@ pub(super) fn settings(
     let loaded = match is_scripted {
         true => Settings::load(scripted, env, home)?,
         // Agents of other kinds do without a model of ours.
-        false => Settings::load(typed, env, home).or_else(|_| Settings::load(scripted, env, home))?,
+        false => with_any_key(typed, env, home).or_else(|_| Settings::load(scripted, env, home))?,
     };
     let rows = loaded.provenance.into_iter().filter(|row| !NO_MATTER.contains(&row.name));
     let mut settings: BTreeMap<String, String> = rows.map(|row| (row.name.to_owned(), row.value)).collect();
@@ -65,6 +65,18 @@ pub(super) fn settings(
         }
     }
     Ok(settings)
+}
+
+/// The settings as they are once the key is there, which says nothing of what is configured.
+fn with_any_key(flags: Flags, env: &Env, home: &Path) -> Result<Settings, SettingsError> {
+    match Settings::load(flags.clone(), env, home) {
+        Err(SettingsError::NoKey(variable)) => {
+            let mut env = env.clone();
+            env.set(variable, "none");
+            Settings::load(flags, &env, home)
+        }
+        loaded => loaded,
+    }
 }
 
 /// What is kept of workspaces: as it is configured, and nothing that has a key in it.
@@ -130,6 +142,11 @@ mod tests {
         assert_ne!(one, nothing);
         write("config.yaml", &models("one", "sk-22222"));
         assert_eq!(settings(&[], false), one, "a key may be another one");
+        let named = models("one", "k").replace("apiKey: k", "apiKeyEnv: K");
+        write("config.yaml", &named);
+        let with_key = settings(&[("K", "sk-33333")], false);
+        assert_eq!(settings(&[], false), with_key, "whether it is there is no matter");
+        assert_eq!(with_key.get("model").map(String::as_str), Some("one"));
         write("config.yaml", &models("two", "sk-22222"));
         assert_ne!(settings(&[], false), one);
         assert_eq!(settings(&[], true), nothing_scripted(home.path()), "scripts have no model");

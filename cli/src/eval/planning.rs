@@ -177,8 +177,10 @@ pub(super) fn script(session: &Session<'_>, place: &Place, file: &Path) -> Resul
     let text = std::fs::read_to_string(&path).map_err(|error| CliError::said(cannot(), error))?;
     let hash = Hash::of(&uwf_engine::builtin::TEXT, &text.as_str().into()).to_string();
     // The same for every program that reads this text, so that a thread that is gone on with finds it again.
-    let copy = place.scratch().join(format!("{hash}.yaml"));
-    let written = AtomicFile::create(&copy, 0o600).and_then(|mut file| {
+    let dir = place.scratch().join(&hash);
+    let copy = dir.join(path.file_name().unwrap_or_default());
+    let made = uwf_engine::home::make_private(&dir).and_then(|()| AtomicFile::create(&copy, 0o600));
+    let written = made.and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.persist()
     });

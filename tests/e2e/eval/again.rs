@@ -135,19 +135,22 @@ fn judges_run_at_the_level_that_is_configured_and_a_sandbox_that_fails_is_no_low
 }
 
 #[test]
-fn a_signal_is_heard_while_a_model_judges() {
+fn a_signal_is_heard_while_a_model_judges_or_a_script_never_pauses() {
     let site = Site::new();
     double(&site);
     let file = site.workspace().join("double/task.yaml");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text + "  - { name: asked, model: judge, rubric: Is it small?, weight: 1, votes: 3 }\n")
-        .unwrap();
+    let asked = "  - { name: asked, model: judge, rubric: Is it small?, weight: 1, votes: 3 }\n";
+    fs::write(&file, text + asked).unwrap();
     let mock = site.write("judge.yaml", "turns: [{ delay_ms: 120000, content: late }]\n");
-    let child = command(&site, &["run", "double", "--offline", "--name", "n", "--judge-mock", &mock])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    ends_by_a_signal(&site, &["run", "double", "--offline", "--judge-mock", &mock]);
+    fs::remove_dir_all(site.workspace().join("double")).unwrap();
+    let task = judged_by(&site, "floods", "#!/bin/sh\nyes >&2\n", ", timeoutSeconds: 120");
+    ends_by_a_signal(&site, &["run", &task, "--offline"]);
+}
+
+fn ends_by_a_signal(site: &Site, args: &[&str]) {
+    let child = command(site, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_secs(3));
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
