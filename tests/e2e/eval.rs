@@ -106,6 +106,21 @@ fn an_evaluation_runs_is_shown_and_is_not_run_twice() {
 }
 
 #[test]
+fn tasks_and_scripts_may_lie_in_a_home() {
+    // What lies in a directory for temporary files is seen by everybody.
+    let site = Site::in_memory();
+    let task = site.home().join("tasks/double");
+    fs::create_dir(site.home().join("tasks")).unwrap();
+    let task = task.to_str().unwrap();
+    eval(&site, &["init", task]).ok();
+    let ran = eval(&site, &["run", task, "--offline"]).ok().json();
+    assert_eq!((ran["scored"].as_u64(), ran["errors"].as_u64()), (Some(1), Some(0)), "{ran}");
+    let mock = format!("{task}/mock.yaml");
+    let ran = eval(&site, &["run", task, "--mock", &mock, "--name", "typed"]).ok().json();
+    assert_eq!((ran["scored"].as_u64(), ran["errors"].as_u64()), (Some(1), Some(0)), "{ran}");
+}
+
+#[test]
 fn what_is_killed_again_and_again_comes_to_the_same() {
     let args =
         ["run", "double", "--offline", "--count", "12", "--seed", "5", "--name", "n", "-j", "2", "--fresh"];
