@@ -10,6 +10,11 @@ use serde_json::Value;
 
 use crate::site::{EVAL, Said, Site, example, search_path};
 
+#[path = "eval/again.rs"]
+mod again;
+#[path = "eval/infrastructure.rs"]
+mod infrastructure;
+
 /// `uwf-eval` in a site, with the other programs beside it.
 fn command(site: &Site, args: &[&str]) -> Command {
     let mut command = site.command(EVAL);

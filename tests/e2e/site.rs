@@ -159,8 +159,15 @@ pub(crate) struct MockServer {
 impl MockServer {
     /// Serves a script of this site.
     pub(crate) fn start(site: &Site, script: &str) -> MockServer {
+        MockServer::on(site, script, 0)
+    }
+
+    /// The same on this port; 0 is any.
+    pub(crate) fn on(site: &Site, script: &str, port: u16) -> MockServer {
         let mut command = site.command(AGENT);
-        let mut child = command.args(["mock-server", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let port = port.to_string();
+        command.args(["mock-server", script, "--port", &port]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         MockServer { child, url: url.trim().to_owned() }

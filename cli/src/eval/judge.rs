@@ -8,8 +8,8 @@ use uwf_eval::run::{Again, Judged, judge_again};
 
 use super::args::Judge;
 use super::outcome::{self, Bounds};
+use super::place::Place;
 use super::planning;
-use super::run::Place;
 use crate::shell::{CliError, Session};
 
 pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliError> {

@@ -11,6 +11,7 @@ mod init;
 mod judge;
 mod list;
 mod outcome;
+mod place;
 mod planning;
 mod progress;
 mod report;

@@ -15,7 +15,7 @@ use uwf_store::atomic_file::AtomicFile;
 use uwf_store::{Hash, Store};
 
 use super::args::{Run, Who};
-use super::run::Place;
+use super::place::Place;
 use crate::shell::{CliError, Session};
 
 /// The version of the engine that is part of this program.

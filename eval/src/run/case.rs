@@ -264,7 +264,10 @@ impl Work<'_> {
         let head = thread::head(store, &ran.thread)?.hash;
         let (kept, end) = match workspace::keep(store, &ran.workspace, self.runner.snapshots) {
             Err(error @ SnapshotError::Store(_)) => return Err(error.into()),
-            Err(error) => (None, &End::error(first_line(&error.to_string()))),
+            Err(error) => {
+                let why = format!("the workspace cannot be kept: {}", first_line(&error.to_string()));
+                (None, &End::error(why))
+            }
             Ok(kept) => (Some(kept), &ran.end),
         };
         let judges = match kept.filter(|_| end.outcome != Outcome::Error) {

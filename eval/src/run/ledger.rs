@@ -184,3 +184,86 @@ pub(super) fn note(store: &Store, records: &Records, run: &EvalRun, by: &str) ->
     ])?;
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uwf_engine::builtin::PROFILE;
+    use uwf_engine::thread::{HEADS, head, start_as};
+
+    use super::*;
+
+    fn sample(workflow: Hash) -> Sample {
+        let fields = json!({
+            "workflow": workflow, "task": "t", "prompt": "p", "agent": "a", "model": null, "engineVersion": "1",
+            "seed": 1, "repeat": 1,
+        });
+        serde_json::from_value(fields).unwrap()
+    }
+
+    fn run(workflow: Hash, thread: &ThreadId, head: Hash, left: Option<Hash>) -> EvalRun {
+        let fields = json!({
+            "task": "t", "config": {"agent": "a", "model": null, "engineVersion": "1"}, "threadId": thread,
+            "judges": [], "overall": 1, "timestamp": 1, "outcome": "scored", "evaluation": "e", "repeat": 1,
+            "seed": 1, "taskHash": "h", "workflow": workflow, "head": head, "left": left, "seconds": 0.5,
+            "steps": 1, "usage": {"input": 1, "output": 2, "turns": 1},
+        });
+        serde_json::from_value(fields).unwrap()
+    }
+
+    #[test]
+    fn a_thread_stands_for_a_sample_while_it_stands_where_it_stood() {
+        let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
+        let records = Records::register(&store).unwrap();
+        let workflow = store.put_text("a workflow").unwrap();
+        let [thread, other] = [1, 2].map(ThreadId::new);
+        start_as(&store, &thread, (&workflow, "p", "/w")).unwrap();
+        start_as(&store, &other, (&workflow, "q", "/w")).unwrap();
+        let stood = head(&store, &thread).unwrap().hash;
+        let left = uwf_snapshot::capture(
+            tempfile::tempdir().unwrap().path(),
+            &uwf_snapshot::Options::default(),
+            &mut uwf_snapshot::CaptureCache::in_memory(),
+            &store,
+        );
+        let left = left.unwrap().tree;
+        let sample = sample(workflow);
+        let found =
+            || sampled(&store, &records, &sample).unwrap().map(|found| (found.thread, found.left.tree));
+        // What was not kept as a whole cannot be made again.
+        finish(&store, &records, &run(workflow, &thread, stood, None), Some(&sample)).unwrap();
+        assert_eq!(found(), None);
+        finish(&store, &records, &run(workflow, &thread, stood, Some(left)), Some(&sample)).unwrap();
+        assert_eq!(found(), Some((thread, left)));
+        // Under other settings it is another sample.
+        let settings = [("model".to_owned(), "other".to_owned())].into();
+        let other_settings = Sample { settings, ..sample.clone() };
+        assert!(sampled(&store, &records, &other_settings).unwrap().is_none());
+        let moved = store.vars().get(&format!("{HEADS}{other}")).unwrap().unwrap();
+        let (name, expect) = (format!("{HEADS}{thread}"), Expect::Any);
+        let (schema, value, tags) = (moved.schema, moved.value, moved.tags);
+        store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }]).unwrap();
+        assert_eq!(found(), None);
+    }
+
+    #[test]
+    fn an_evaluation_that_somebody_has_changed_is_not_written_over() {
+        let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
+        let records = Records::register(&store).unwrap();
+        let begun: Evaluation = serde_json::from_value(json!({
+            "name": "e", "config": {"agent": "a", "model": null, "engineVersion": "1", "seed": 1, "count": 1},
+            "tasks": [], "cases": [], "startedAt": 1,
+        }))
+        .unwrap();
+        name(&store, &records, (&begun, Expect::Absent), Vec::new()).unwrap();
+        let known = load::hash_of(&store, "e").unwrap();
+        close(&store, &records, (begun.clone(), known)).unwrap();
+        assert!(matches!(
+            close(&store, &records, (begun, known)),
+            Err(EvalError::Store(uwf_store::StoreError::Conflict { .. }))
+        ));
+        let finished = load::evaluation(&store, "e").unwrap();
+        reopen(&store, &records, finished).unwrap();
+        assert_eq!(load::evaluation(&store, "e").unwrap().finished_at, None);
+    }
+}

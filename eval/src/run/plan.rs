@@ -182,3 +182,76 @@ impl Plan {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Tokens;
+
+    fn case(repeat: u32, outcome: Outcome, cost: f64) -> Case {
+        Case {
+            task: "t".into(),
+            repeat,
+            outcome,
+            score: None,
+            reason: None,
+            judges: Vec::new(),
+            cost_usd: Some(cost),
+            seconds: 0.0,
+            steps: 1,
+            tokens: Tokens::default(),
+            thread: Some(ThreadId::new(u64::from(repeat)).to_string()),
+            seed: 0,
+            cached: false,
+            run: String::new(),
+        }
+    }
+
+    /// A plan of a task, so often, and the evaluation that it begins.
+    fn plan(count: u32) -> (tempfile::TempDir, Plan) {
+        let dir = tempfile::tempdir().unwrap();
+        let task = dir.path().join("t");
+        std::fs::create_dir(&task).unwrap();
+        let text = "name: t\nprompt: p\njudges: [{ name: tests, builtin: true, command: 'true' }]\n";
+        std::fs::write(task.join("task.yaml"), text).unwrap();
+        let task = Task::load(&task, &dir.path().join("scratch")).unwrap();
+        let config = serde_json::from_value(serde_json::json!({
+            "agent": "a", "model": null, "engineVersion": "1", "seed": 1, "count": count,
+        }));
+        let workflow = Hash::of(&uwf_engine::builtin::TEXT, &"w".into());
+        let planned = Planned { task, workflow, workflow_name: "w".into(), script: None };
+        (dir, Plan { name: "e".into(), config: config.unwrap(), tasks: vec![planned] })
+    }
+
+    #[test]
+    fn errors_are_run_again_and_what_was_paid_for_them_counts_once() {
+        let (_dir, plan) = plan(4);
+        let recorded =
+            [case(1, Outcome::Scored, 1.0), case(2, Outcome::Error, 2.0), case(4, Outcome::Failed, 4.0)];
+        let missing = plan.missing(&recorded);
+        assert_eq!(missing.iter().map(|slot| slot.repeat).collect::<Vec<_>>(), [2, 3]);
+        let same = recorded[1].thread.as_deref();
+        assert_eq!(
+            [missing[0].paid_for(same), missing[0].paid_for(recorded[0].thread.as_deref())],
+            [2.0, 0.0]
+        );
+        assert_eq!(missing[1].paid_for(same), 0.0);
+    }
+
+    #[test]
+    fn whatever_is_chosen_or_configured_otherwise_is_another_evaluation() {
+        let (_dir, mut plan) = plan(1);
+        let begun = super::super::begun(&plan, 1);
+        plan.check_same(&begun).unwrap();
+        let mut differs = |change: &dyn Fn(&mut EvalConfig)| {
+            plan.config = begun.config.clone();
+            change(&mut plan.config);
+            plan.check_same(&begun).unwrap_err().differs
+        };
+        assert_eq!(differs(&|config| config.options.base_url = Some("http://x".into())), "endpoint");
+        assert_eq!(differs(&|config| config.options.allow_network = true), "choice of options");
+        assert_eq!(differs(&|config| config.judge_mock_hash = Some("h".into())), "script of judges");
+        let configured = differs(&|config| drop(config.settings.insert("model".into(), "m".into())));
+        assert_eq!(configured, "configuration: `model`");
+    }
+}

@@ -223,3 +223,22 @@ fn an_archive_that_swells_is_stopped() {
     let error = said(&Task::load(&path, &dir.path().join("scratch")).unwrap_err());
     assert!(error.contains("more than 1 GiB"), "{error}");
 }
+
+#[test]
+fn what_becomes_of_a_task_while_it_is_used_does_not_change_it() {
+    let dir = made(GOOD);
+    fs::write(dir.path().join("task/mock.yaml"), "turns: []\n").unwrap();
+    let task = load(&dir).unwrap();
+    for file in ["fixture/a.txt", "judges/a.sh", "mock.yaml"] {
+        fs::write(dir.path().join("task").join(file), "changed").unwrap();
+    }
+    let JudgeKind::Script { entry, .. } = &task.judges[1].kind else { panic!("it is a script") };
+    let fixture = task.fixture().unwrap().join("a.txt");
+    let (script, mock) = (fs::read_to_string(entry).unwrap(), task.mock.clone().unwrap());
+    assert_eq!((fs::read_to_string(fixture).unwrap().as_str(), script.as_str()), ("a\n", "#!/bin/sh\n"));
+    assert_eq!(fs::read_to_string(&mock).unwrap(), "turns: []\n");
+    // What was found is what is named, and nothing of it stays.
+    assert_eq!(task.path, dir.path().join("task").canonicalize().unwrap());
+    drop(task);
+    assert!(!mock.exists());
+}
