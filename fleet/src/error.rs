@@ -109,6 +109,18 @@ pub enum FleetError {
         /// What is wrong with it.
         why: String,
     },
+    /// A thread went on in two places.
+    #[error(
+        "thread {thread} stands at {here} here and at {there} at the remote, and neither comes after the other"
+    )]
+    Diverged {
+        /// The thread.
+        thread: String,
+        /// Where it is here.
+        here: Hash,
+        /// Where it is at the remote.
+        there: Hash,
+    },
     /// A row of the remote is not what it must be.
     #[error("the remote's {what} is not what it must be: {why}")]
     Malformed {
@@ -151,6 +163,9 @@ impl FleetError {
                 "nothing was changed here; whoever owns the database must see to that node before anybody trusts it"
                     .to_owned(),
             ),
+            FleetError::Diverged { here, .. } => Some(format!(
+                "`uwf fork {here}` keeps the one that is here as a thread of its own; `uwf thread rm` gives it up"
+            )),
             FleetError::Thread(error) => error.hint(),
             FleetError::Export(error) => error.hint(),
             FleetError::Store(error) => uwf_engine::thread::store_hint(error),
@@ -168,7 +183,7 @@ impl FleetError {
             SqlState::CANNOT_CONNECT_NOW,
         ];
         match self {
-            FleetError::Lost { .. } => true,
+            FleetError::Lost { .. } | FleetError::Unreachable { .. } => true,
             FleetError::Database { code, .. } => PASSING.iter().any(|passing| passing.code() == code),
             _ => false,
         }

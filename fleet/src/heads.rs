@@ -1,1 +1,388 @@
-//! Where a thread stands at a remote, and its own variables: compare-and-set, with a fence.
+//! Where a thread stands at a remote, with its own variables: read, begun, moved by compare-and-set with a fence.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use postgres::{GenericClient, Transaction};
+use serde_json::json;
+use uwf_engine::ThreadId;
+use uwf_engine::thread::{self, CHILDREN, FAILED, HEADS, MAX_LEVELS, OPTIONS, PARENTS, PAUSES};
+use uwf_engine::variables::UNDOS;
+use uwf_engine::workflow;
+use uwf_store::{Expect, Hash, Store, VarChange};
+
+use crate::queue::Lease;
+use crate::{Connection, FleetError};
+
+/// Where threads that a worker has brought here are noted, among the variables: these it may overwrite and forget.
+const BROUGHT: &str = "@uwf/brought/";
+
+/// A variable of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnVariable {
+    /// Its name.
+    pub name: String,
+    /// The node that it stands for.
+    pub value: Hash,
+    /// What is known about it.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// A thread as it stands: what of it is no node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteHead {
+    /// Where it stands.
+    pub head: Hash,
+    /// The tags of the variable that is its head: its status.
+    pub tags: BTreeMap<String, String>,
+    /// Its own variables but that: failed attempts, what was undone, options, a pause, and the threads that it called.
+    pub variables: Vec<OwnVariable>,
+    /// Nodes that must be there beside those that these name.
+    pub also: Vec<Hash>,
+}
+
+impl RemoteHead {
+    /// How a thread stands in a store.
+    ///
+    /// # Errors
+    /// There is no such thread, or it cannot be read.
+    pub fn of(store: &Store, thread: &ThreadId) -> Result<RemoteHead, FleetError> {
+        thread::check_exists(store, thread)?;
+        let own = |name: String| -> Result<Option<OwnVariable>, FleetError> {
+            let found = store.vars().get_now(&name)?;
+            Ok(found.map(|found| OwnVariable { name, value: found.value, tags: found.tags }))
+        };
+        let head = own(format!("{HEADS}{thread}"))?.expect("it exists");
+        let mut this = RemoteHead { head: head.value, tags: head.tags, variables: vec![], also: vec![] };
+        let (mut of, mut level) = (*thread, 0);
+        loop {
+            for prefix in [UNDOS, OPTIONS, PAUSES, CHILDREN] {
+                this.variables.extend(own(format!("{prefix}{of}"))?);
+            }
+            for failed in thread::all_failures(store, Some(&of))? {
+                let Ok(steps) = failed.steps else { continue };
+                let (name, value, tags) = (failed.variable.name, failed.variable.value, failed.variable.tags);
+                this.variables.push(OwnVariable { name, value, tags });
+                this.also.extend(steps);
+            }
+            // The thread that it called last may be in the middle of its steps.
+            let calls = this.variables.last().is_some_and(|last| last.name.starts_with(CHILDREN))
+                || store.vars().get_now(&format!("{CHILDREN}{of}"))?.is_some();
+            let called = if calls { thread::last_called(store, &of)? } else { None };
+            let Some(called) = called.filter(|_| level < MAX_LEVELS) else { return Ok(this) };
+            of = called.thread;
+            level += 1;
+            for prefix in [HEADS, PARENTS] {
+                this.variables.extend(own(format!("{prefix}{of}"))?);
+            }
+        }
+    }
+
+    /// All nodes that must be at the remote for it.
+    pub fn roots(&self) -> Vec<Hash> {
+        let named = self.variables.iter().map(|variable| variable.value);
+        [self.head].into_iter().chain(named).chain(self.also.iter().copied()).collect()
+    }
+
+    /// The status that its tags tell.
+    pub fn status(&self) -> &str {
+        self.tags.get("status").map_or("idle", String::as_str)
+    }
+
+    /// Makes a store's thread stand so; all nodes that it names must be there. What was chosen of who plays, and what weakens
+    /// a sandbox, is not taken over.
+    ///
+    /// # Errors
+    /// A node is missing or of another kind, or the variables cannot be written.
+    pub fn write(&self, store: &Store, thread: &ThreadId) -> Result<(), FleetError> {
+        let head =
+            OwnVariable { name: format!("{HEADS}{thread}"), value: self.head, tags: self.tags.clone() };
+        let was_brought = store.vars().get_now(&format!("{BROUGHT}{thread}"))?.is_some();
+        let here = thread::stands_at(store, thread)?;
+        if let Some(here) = here.filter(|here| !was_brought && *here != self.head)
+            && !is_before(store, &here, &self.head)?
+        {
+            return Err(FleetError::Diverged { thread: thread.to_string(), here, there: self.head });
+        }
+        let mark =
+            OwnVariable { name: format!("{BROUGHT}{thread}"), value: self.head, tags: BTreeMap::new() };
+        let mark = Some(&mark).filter(|_| was_brought || here.is_none());
+        let chosen = |variable: &&OwnVariable| !variable.name.starts_with(OPTIONS);
+        let mut changes = removal(store, thread, &self.variables)?;
+        for variable in self.variables.iter().filter(chosen).chain([&head]).chain(mark) {
+            changes.push(VarChange::Set {
+                name: variable.name.clone(),
+                schema: store.get(&variable.value)?.type_,
+                value: variable.value,
+                tags: variable.tags.clone(),
+                expect: Expect::Any,
+            });
+        }
+        store.vars().apply(&changes)?;
+        let options = format!("{OPTIONS}{thread}");
+        if let Some(options) = self.variables.iter().find(|variable| variable.name == options) {
+            let (taken, _) = thread::options_of_node(store, &options.value)?.from_elsewhere();
+            thread::keep_options(store, thread, &taken)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a node is in the chain behind another one.
+fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, FleetError> {
+    let mut is_met = false;
+    let start = thread::links(store, later, &mut |link| is_met |= link.hash == *earlier)?;
+    Ok(is_met || start == *earlier)
+}
+
+/// What removes a thread's variables but these.
+fn removal(store: &Store, thread: &ThreadId, but: &[OwnVariable]) -> Result<Vec<VarChange>, FleetError> {
+    let singles = [UNDOS, PAUSES, CHILDREN, OPTIONS].map(|prefix| format!("{prefix}{thread}"));
+    let failed = store.vars().list(&format!("{FAILED}{thread}/"))?;
+    let names = singles.into_iter().chain(failed.into_iter().map(|failed| failed.name));
+    let is_gone = |name: &String| !but.iter().any(|other| other.name == *name);
+    Ok(names.filter(is_gone).map(|name| VarChange::Remove { name }).collect())
+}
+
+/// Forgets a thread that a worker has brought; one that was here before stays. The nodes stay until somebody collects garbage.
+///
+/// # Errors
+/// The variables cannot be changed.
+pub fn forget(store: &Store, thread: &ThreadId) -> Result<(), FleetError> {
+    let mark = format!("{BROUGHT}{thread}");
+    if store.vars().get_now(&mark)?.is_none() {
+        return Ok(());
+    }
+    let mut changes = removal(store, thread, &[])?;
+    changes.extend([format!("{HEADS}{thread}"), mark].map(|name| VarChange::Remove { name }));
+    Ok(store.vars().apply(&changes)?)
+}
+
+fn malformed(what: &str, thread: &ThreadId, why: String) -> FleetError {
+    FleetError::Malformed { what: format!("{what} of thread {thread}"), why }
+}
+
+fn tags_in(value: serde_json::Value, thread: &ThreadId) -> Result<BTreeMap<String, String>, FleetError> {
+    serde_json::from_value(value).map_err(|error| malformed("tags", thread, error.to_string()))
+}
+
+fn hash_in(text: &str, thread: &ThreadId) -> Result<Hash, FleetError> {
+    text.parse().map_err(|_| malformed("head", thread, format!("{text:?} is no hash")))
+}
+
+/// How a thread stands at the remote; none where it is not there.
+///
+/// # Errors
+/// The connection was lost, or a row is not what it must be.
+pub fn read(
+    client: &mut impl GenericClient,
+    team: &str,
+    thread: &ThreadId,
+) -> Result<Option<RemoteHead>, FleetError> {
+    let key = thread.as_str();
+    let found =
+        client.query_opt("SELECT head, tags FROM uwf.thread WHERE team = $1 AND id = $2", &[&team, &key])?;
+    let Some(row) = found else { return Ok(None) };
+    let rows = client.query(
+        "SELECT name, value, tags FROM uwf.variable WHERE team = $1 AND thread = $2 ORDER BY name",
+        &[&team, &key],
+    )?;
+    let variable = |row: &postgres::Row| {
+        let value = hash_in(row.get(1), thread)?;
+        Ok(OwnVariable { name: row.get(0), value, tags: tags_in(row.get(2), thread)? })
+    };
+    Ok(Some(RemoteHead {
+        head: hash_in(row.get(0), thread)?,
+        tags: tags_in(row.get(1), thread)?,
+        variables: rows.iter().map(variable).collect::<Result<_, FleetError>>()?,
+        also: Vec::new(),
+    }))
+}
+
+/// Begins a thread at the remote, kept and not to be run; false where it is there already, which stays as it is.
+///
+/// # Errors
+/// The thread cannot be read, or the connection was lost.
+pub fn begin(
+    connection: &mut Connection,
+    store: &Store,
+    thread: &ThreadId,
+    (standing, role): (&RemoteHead, Option<&str>),
+) -> Result<bool, FleetError> {
+    let start = thread::head(store, thread)?.start(store)?;
+    let name = workflow::get(store, &start.workflow).map_err(thread::ThreadError::from)?.name;
+    let (client, team) = connection.parts();
+    let mut transaction = client.transaction()?;
+    let made = transaction.execute(
+        "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, workflow_name, task, role, state)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'held') ON CONFLICT DO NOTHING",
+        &[
+            &team,
+            &thread.as_str(),
+            &standing.head.as_str(),
+            &json!(standing.tags),
+            &standing.status(),
+            &start.workflow.as_str(),
+            &name,
+            &start.prompt,
+            &role,
+        ],
+    )?;
+    if made == 0 {
+        return Ok(false);
+    }
+    write_variables(&mut transaction, team, thread, &standing.variables)?;
+    transaction.commit()?;
+    Ok(true)
+}
+
+fn write_variables(
+    transaction: &mut Transaction<'_>,
+    team: &str,
+    thread: &ThreadId,
+    variables: &[OwnVariable],
+) -> Result<(), FleetError> {
+    let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+    // What was chosen for the thread is the submitter's: a worker has only a part of it.
+    transaction.execute(
+        "DELETE FROM uwf.variable WHERE team = $1 AND thread = $2 AND name <> ALL ($3) AND NOT starts_with(name, $4)",
+        &[&team, &thread.as_str(), &names, &OPTIONS],
+    )?;
+    for OwnVariable { name, value, tags } in variables {
+        transaction.execute(
+            "INSERT INTO uwf.variable (team, thread, name, value, tags) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (team, thread, name) DO UPDATE SET value = excluded.value, tags = excluded.tags
+             WHERE NOT starts_with(excluded.name, $6)",
+            &[&team, &thread.as_str(), &name, &value.as_str(), &json!(tags), &OPTIONS],
+        )?;
+    }
+    Ok(())
+}
+
+/// A step that a worker has made, to be the head.
+#[derive(Debug)]
+pub struct Advance<'a> {
+    /// What the worker has.
+    pub lease: Lease,
+    /// Its name.
+    pub worker: &'a str,
+    /// Where the thread stood.
+    pub from: Hash,
+    /// How it stands now.
+    pub to: &'a RemoteHead,
+    /// The role that has played.
+    pub played: Option<&'a str>,
+    /// Who plays next.
+    pub role: Option<&'a str>,
+    /// In which state it is to be; `leased` where the worker goes on with it.
+    pub state: &'a str,
+    /// Why it is in that state.
+    pub reason: Option<&'a str>,
+    /// What the step has cost, in US dollars.
+    pub cost_usd: f64,
+    /// Tokens that were sent and received.
+    pub tokens: i64,
+    /// How long the next lease is.
+    pub next_lease: Duration,
+}
+
+/// A wish and a budget are looked at where the head moves: whoever has made the step does not make another one then.
+const ADVANCE: &str = "
+    WITH moved AS (
+        SELECT id, CASE WHEN $9 <> 'leased' THEN $9 WHEN wish = 'pause' THEN 'paused'
+                        WHEN max_cost_usd <= cost_usd + $10 THEN 'paused' ELSE 'leased' END AS next,
+               CASE WHEN $9 <> 'leased' THEN $12 WHEN wish = 'pause' THEN 'somebody paused it'
+                    WHEN max_cost_usd <= cost_usd + $10 THEN format('its steps have cost $%s of $%s', round((cost_usd + $10)::numeric, 4), max_cost_usd)
+               END AS because
+        FROM uwf.thread WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' AND head = $4 FOR UPDATE)
+    UPDATE uwf.thread AS t SET head = $5, tags = $6, status = $7, role = $8, state = next, reason = because,
+        steps = steps + (t.head <> $5)::int, cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
+        wish = CASE WHEN next = 'leased' THEN wish END,
+        lease_until = CASE WHEN next = 'leased' THEN clock_timestamp() + make_interval(secs => $13) END,
+        ready_at = clock_timestamp(), updated = clock_timestamp()
+    FROM moved WHERE t.team = $1 AND t.id = moved.id RETURNING t.state";
+
+/// Moves a head by compare-and-set with the fence, and in the same transaction all that goes with it. Gives the state of the
+/// thread then. One that is there already, as when the answer was lost, is one's own.
+///
+/// # Errors
+/// [`FleetError::LeaseLost`], or the connection was lost: then the same again tells.
+pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String, FleetError> {
+    let (client, team) = connection.parts();
+    let mut transaction = client.transaction()?;
+    let thread = step.lease.thread;
+    let key = thread.as_str();
+    let row = transaction.query_opt(
+        ADVANCE,
+        &[
+            &team,
+            &key,
+            &step.lease.fence,
+            &step.from.as_str(),
+            &step.to.head.as_str(),
+            &json!(step.to.tags),
+            &step.to.status(),
+            &step.role,
+            &step.state,
+            &step.cost_usd,
+            &step.tokens,
+            &step.reason,
+            &step.next_lease.as_secs_f64(),
+        ],
+    )?;
+    let Some(row) = row else { return already_mine(&mut transaction, team, step) };
+    let state: String = row.get(0);
+    write_variables(&mut transaction, team, &thread, &step.to.variables)?;
+    transaction.execute("DELETE FROM uwf.journal WHERE team = $1 AND thread = $2", &[&team, &key])?;
+    let data = json!({
+        "from": step.from.as_str(), "to": step.to.head.as_str(), "role": step.played, "status": step.to.status(),
+        "state": state, "cost_usd": step.cost_usd, "tokens": step.tokens,
+    });
+    transaction.execute(
+        "INSERT INTO uwf.event (team, thread, kind, worker, fence, data) VALUES ($1, $2, 'step', $3, $4, $5)",
+        &[&team, &key, &step.worker, &step.lease.fence, &data],
+    )?;
+    transaction.execute("SELECT pg_notify('uwf_thread_' || $1, $2)", &[&team, &key])?;
+    if state == "ready" {
+        transaction.execute("SELECT pg_notify('uwf_ready_' || $1, '')", &[&team])?;
+    }
+    transaction.commit()?;
+    Ok(state)
+}
+
+fn already_mine(
+    transaction: &mut Transaction<'_>,
+    team: &str,
+    step: &Advance<'_>,
+) -> Result<String, FleetError> {
+    let row = transaction.query_opt(
+        "SELECT head, state, tags FROM uwf.thread WHERE team = $1 AND id = $2",
+        &[&team, &step.lease.thread.as_str()],
+    )?;
+    match row {
+        // Nobody else makes a node of this hash, or ends the thread at this time.
+        Some(row)
+            if row.get::<_, &str>(0) == step.to.head.as_str()
+                && row.get::<_, serde_json::Value>(2) == json!(step.to.tags) =>
+        {
+            Ok(row.get(1))
+        }
+        _ => Err(step.lease.lost()),
+    }
+}
+
+/// Writes the variables of a thread whose head stays, as after a step that failed.
+///
+/// # Errors
+/// [`FleetError::LeaseLost`], or the connection was lost.
+pub fn keep_variables(
+    connection: &mut Connection,
+    lease: &Lease,
+    variables: &[OwnVariable],
+) -> Result<(), FleetError> {
+    let (client, team) = connection.parts();
+    let mut transaction = client.transaction()?;
+    crate::queue::check_held(&mut transaction, team, lease)?;
+    write_variables(&mut transaction, team, &lease.thread, variables)?;
+    Ok(transaction.commit()?)
+}

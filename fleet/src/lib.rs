@@ -15,7 +15,7 @@
 //! | [`remote`] | the remotes that a home knows, by name |
 //! | [`nodes`] | which nodes are there, putting and getting them, each checked by a second digest |
 //! | [`heads`] | where a thread stands, and its own variables |
-//! | [`sync`] | push, pull, fetch, clone: fast-forward or conflict |
+//! | [`sync`] | a thread goes to a remote, and comes from it: fast-forward or conflict |
 //! | [`queue`] | who works on what: claims, leases, attempts, budgets |
 //! | [`journal`] | the lines of a step that is going on |
 //! | [`workspace`] | the directory that a thread works in, on another machine |

@@ -1,1 +1,259 @@
-//! Nodes at a remote: which are there, putting and getting them, each checked by its digest.
+//! Which nodes are at a remote, putting and getting them.
+//!
+//! A hash of a store is short: two texts with one hash are found in no time. So each node has a second digest at the remote,
+//! which is compared whenever a node is there already, and checked whenever one comes back.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use postgres::{Client, GenericClient, Row};
+use uwf_store::{Hash, Node, Store, cbor};
+
+use crate::FleetError;
+
+/// How many nodes are sent or fetched at once, and how many bytes.
+const BATCH: usize = 1_000;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// A node as the remote keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteNode {
+    hash: Hash,
+    type_: Hash,
+    made: i64,
+    bytes: Vec<u8>,
+    digest: Vec<u8>,
+    /// What it refers to, its type among them.
+    refs: Vec<Hash>,
+}
+
+/// BLAKE3 of type and payload.
+fn digest(type_: &Hash, bytes: &[u8]) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(type_.as_str().as_bytes()).update(bytes);
+    hasher.finalize().as_bytes().to_vec()
+}
+
+impl RemoteNode {
+    /// A node of a store.
+    fn of(store: &Store, hash: &Hash) -> Result<RemoteNode, FleetError> {
+        let node = store.get(hash)?;
+        let mut refs = store.refs(hash)?;
+        // The type of types is its own.
+        refs.extend((node.type_ != *hash).then_some(node.type_));
+        let bytes = cbor::encode(&node.payload);
+        let made = i64::try_from(node.timestamp).unwrap_or(i64::MAX);
+        Ok(RemoteNode {
+            hash: *hash,
+            type_: node.type_,
+            made,
+            digest: digest(&node.type_, &bytes),
+            bytes,
+            refs,
+        })
+    }
+
+    /// As a row has it, if it is what its digest says.
+    fn in_row(row: &Row) -> Result<RemoteNode, FleetError> {
+        let hash = hash_in(row.get("hash"))?;
+        let damaged = |why: &str| FleetError::Damaged { hash, why: why.to_owned() };
+        let type_ = hash_in(row.get("type"))?;
+        let bytes: Option<Vec<u8>> = row.get("bytes");
+        let bytes = bytes.ok_or_else(|| damaged("its bytes are elsewhere"))?;
+        let found: Vec<u8> = row.get("digest");
+        if found != digest(&type_, &bytes) {
+            return Err(damaged("its bytes are not those of its digest"));
+        }
+        let refs: Vec<&str> = row.get("refs");
+        let refs = refs.into_iter().map(hash_in).collect::<Result<_, _>>()?;
+        Ok(RemoteNode { hash, type_, made: row.get("made"), bytes, digest: found, refs })
+    }
+
+    fn node(&self) -> Result<Node, FleetError> {
+        let damaged = |why: String| FleetError::Damaged { hash: self.hash, why };
+        let payload = cbor::decode(&self.bytes).map_err(|error| damaged(error.to_string()))?;
+        let timestamp = u64::try_from(self.made).map_err(|error| damaged(error.to_string()))?;
+        Ok(Node { type_: self.type_, payload, timestamp })
+    }
+}
+
+fn hash_in(text: &str) -> Result<Hash, FleetError> {
+    let malformed =
+        |_| FleetError::Malformed { what: "node".to_owned(), why: format!("{text:?} is no hash") };
+    text.parse().map_err(malformed)
+}
+
+/// Everything that can be reached from these nodes at the remote.
+///
+/// # Errors
+/// The connection was lost, or something on the way is not there.
+pub fn closure(
+    client: &mut impl GenericClient,
+    team: &str,
+    roots: &[Hash],
+) -> Result<HashSet<Hash>, FleetError> {
+    let roots: Vec<&str> = roots.iter().map(Hash::as_str).collect();
+    let rows = client.query(
+        "WITH RECURSIVE reached (hash) AS (
+             SELECT unnest($2::text[]) COLLATE \"C\"
+             UNION
+             SELECT unnest(node.refs) COLLATE \"C\" FROM reached JOIN uwf.node ON node.team = $1 AND node.hash = reached.hash)
+         SELECT hash FROM reached",
+        &[&team, &roots],
+    )?;
+    rows.iter().map(|row| hash_in(row.get(0))).collect()
+}
+
+/// Fetches these nodes of the remote that the store lacks. All of what they refer to must be among them or in the store.
+///
+/// # Errors
+/// A node is missing or damaged, the store refuses one, or the connection was lost. What was stored until then harms nobody.
+pub fn get<'h>(
+    client: &mut Client,
+    team: &str,
+    store: &Store,
+    hashes: impl IntoIterator<Item = &'h Hash>,
+) -> Result<usize, FleetError> {
+    let lacking: Vec<&Hash> = hashes.into_iter().filter(|hash| !store.has(hash)).collect();
+    let mut fetched: BTreeMap<Hash, RemoteNode> = BTreeMap::new();
+    for batch in lacking.chunks(BATCH) {
+        let names: Vec<&str> = batch.iter().map(|hash| hash.as_str()).collect();
+        let sql =
+            "SELECT hash, type, made, bytes, digest, refs FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
+        for row in client.query(sql, &[&team, &names])? {
+            let node = RemoteNode::in_row(&row)?;
+            fetched.insert(node.hash, node);
+        }
+    }
+    if let Some(missing) = lacking.iter().find(|hash| !fetched.contains_key(hash)) {
+        return Err(FleetError::Damaged { hash: **missing, why: "it is not there".to_owned() });
+    }
+    let mut batch = store.batch();
+    for hash in ordered(fetched.keys().copied(), &|hash| fetched.get(hash).map(|node| node.refs.clone())) {
+        let stored = batch.put_node(&fetched[&hash].node()?)?;
+        if stored != hash {
+            return Err(FleetError::Damaged { hash, why: format!("its bytes have the hash {stored}") });
+        }
+    }
+    batch.commit()?;
+    Ok(fetched.len())
+}
+
+/// Puts all that can be reached from these nodes, but for what is `known` to be at the remote with all that it refers to; what
+/// was put is known then. Each node comes after all that it refers to, so that whatever is there is whole.
+///
+/// # Errors
+/// A node cannot be read, the remote has another one of the same hash, or the connection was lost: the same again goes on.
+pub fn put(
+    client: &mut Client,
+    team: &str,
+    store: &Store,
+    (roots, known): (&[Hash], &mut HashSet<Hash>),
+) -> Result<usize, FleetError> {
+    let (mut nodes, mut open) = (BTreeMap::new(), roots.to_vec());
+    while let Some(hash) = open.pop() {
+        if known.contains(&hash) || nodes.contains_key(&hash) {
+            continue;
+        }
+        let node = RemoteNode::of(store, &hash)?;
+        open.extend(&node.refs);
+        nodes.insert(hash, node);
+    }
+    let order = ordered(nodes.keys().copied(), &|hash| nodes.get(hash).map(|node| node.refs.clone()));
+    let lacking = lacks(client, team, &nodes)?;
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for hash in order.iter().filter(|hash| lacking.contains(hash)) {
+        let node = &nodes[hash];
+        if batch.len() == BATCH || bytes + node.bytes.len() > BATCH_BYTES && !batch.is_empty() {
+            insert(client, team, &std::mem::take(&mut batch))?;
+            bytes = 0;
+        }
+        bytes += node.bytes.len();
+        batch.push(node);
+    }
+    insert(client, team, &batch)?;
+    known.extend(order);
+    Ok(lacking.len())
+}
+
+/// Each after all that it refers to.
+fn ordered(all: impl Iterator<Item = Hash>, refs: &dyn Fn(&Hash) -> Option<Vec<Hash>>) -> Vec<Hash> {
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
+    for root in all {
+        // A node comes twice: to look below it, and when all below it is in order.
+        let mut open = vec![(root, false)];
+        while let Some((hash, is_done)) = open.pop() {
+            if is_done {
+                order.push(hash);
+            } else if seen.insert(hash)
+                && let Some(refs) = refs(&hash)
+            {
+                open.push((hash, true));
+                open.extend(refs.into_iter().map(|to| (to, false)));
+            }
+        }
+    }
+    order
+}
+
+/// Which of these the remote lacks.
+fn lacks(
+    client: &mut Client,
+    team: &str,
+    nodes: &BTreeMap<Hash, RemoteNode>,
+) -> Result<BTreeSet<Hash>, FleetError> {
+    let mut lacking: BTreeSet<Hash> = nodes.keys().copied().collect();
+    let names: Vec<&str> = nodes.keys().map(Hash::as_str).collect();
+    for batch in names.chunks(BATCH) {
+        let sql = "SELECT hash, digest FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
+        for row in client.query(sql, &[&team, &batch])? {
+            let hash = hash_in(row.get(0))?;
+            same(&nodes[&hash], row.get(1))?;
+            lacking.remove(&hash);
+        }
+    }
+    Ok(lacking)
+}
+
+fn same(node: &RemoteNode, digest: &[u8]) -> Result<(), FleetError> {
+    match node.digest == digest {
+        true => Ok(()),
+        false => {
+            let why = "the same hash, another digest".to_owned();
+            Err(FleetError::Collision { hash: node.hash, why })
+        }
+    }
+}
+
+fn insert(client: &mut Client, team: &str, nodes: &[&RemoteNode]) -> Result<(), FleetError> {
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    // Whoever puts the same nodes at the same time does so in the same order: nobody waits for the other for ever.
+    let mut nodes = nodes.to_vec();
+    nodes.sort_by_key(|node| node.hash);
+    let hashes: Vec<&str> = nodes.iter().map(|node| node.hash.as_str()).collect();
+    let types: Vec<&str> = nodes.iter().map(|node| node.type_.as_str()).collect();
+    let made: Vec<i64> = nodes.iter().map(|node| node.made).collect();
+    let bytes: Vec<&[u8]> = nodes.iter().map(|node| node.bytes.as_slice()).collect();
+    let digests: Vec<&[u8]> = nodes.iter().map(|node| node.digest.as_slice()).collect();
+    // Lists of lists are no arrays of the database.
+    let refs = |node: &&RemoteNode| node.refs.iter().map(Hash::as_str).collect::<Vec<_>>().join(" ");
+    let refs: Vec<String> = nodes.iter().map(refs).collect();
+    let written = client.execute(
+        "INSERT INTO uwf.node (team, hash, type, made, bytes, digest, refs, size)
+         SELECT $1, hash, type, made, bytes, digest, string_to_array(refs, ' '), octet_length(bytes)
+         FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[])
+              AS n (hash, type, made, bytes, digest, refs)
+         ON CONFLICT (team, hash) DO NOTHING",
+        &[&team, &hashes, &types, &made, &bytes, &digests, &refs],
+    )?;
+    if written < nodes.len() as u64 {
+        // Somebody else has put some of them meanwhile.
+        let sql = "SELECT hash, digest FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
+        for row in client.query(sql, &[&team, &hashes])? {
+            let hash = hash_in(row.get(0))?;
+            nodes.iter().filter(|node| node.hash == hash).try_for_each(|node| same(node, row.get(1)))?;
+        }
+    }
+    Ok(())
+}

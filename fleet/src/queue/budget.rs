@@ -20,3 +20,37 @@ pub fn is_spent(connection: &mut Connection) -> Result<bool, FleetError> {
     )?;
     Ok(row.is_some_and(|row| row.get(0)))
 }
+
+/// How much there is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Threads that could be claimed.
+    pub threads: u64,
+    /// How long the first of them has waited, in milliseconds.
+    pub longest_ms: u64,
+}
+
+/// How many threads wait for a worker, and how long.
+///
+/// # Errors
+/// The connection was lost.
+pub fn waiting(connection: &mut Connection) -> Result<Waiting, FleetError> {
+    let (client, team) = connection.parts();
+    let row = client.query_one(
+        "SELECT count(*), coalesce(floor(extract(epoch FROM clock_timestamp() - min(ready_at)) * 1000), 0)::bigint
+         FROM uwf.thread WHERE team = $1 AND state = 'ready' AND ready_at <= clock_timestamp()",
+        &[&team],
+    )?;
+    let count = |column: usize| u64::try_from(row.get::<_, i64>(column)).unwrap_or(0);
+    Ok(Waiting { threads: count(0), longest_ms: count(1) })
+}
+
+/// Whether nothing is ready, now or later, and nobody works on anything.
+///
+/// # Errors
+/// The connection was lost.
+pub fn is_empty(connection: &mut Connection) -> Result<bool, FleetError> {
+    let (client, team) = connection.parts();
+    let some = "SELECT NOT EXISTS (SELECT FROM uwf.thread WHERE team = $1 AND state IN ('ready', 'leased'))";
+    Ok(client.query_one(some, &[&team])?.get(0))
+}

@@ -6,15 +6,36 @@ use postgres::fallible_iterator::FallibleIterator;
 
 use crate::{Connection, FleetError};
 
-/// Has this connection hear when a thread becomes ready, and when something of a thread changes.
+/// What can be heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// A thread is ready.
+    Ready,
+    /// Something of a thread has changed.
+    Thread,
+    /// A worker is to do something with a thread that it has.
+    Wish,
+}
+
+impl News {
+    /// What the channels of these are called, before the team.
+    fn channel(self) -> &'static str {
+        match self {
+            News::Ready => "uwf_ready_",
+            News::Thread => "uwf_thread_",
+            News::Wish => "uwf_wish_",
+        }
+    }
+}
+
+/// Has this connection hear of something.
 ///
 /// # Errors
 /// The connection was lost.
-pub fn listen(connection: &mut Connection) -> Result<(), FleetError> {
+pub fn listen(connection: &mut Connection, news: News) -> Result<(), FleetError> {
     let (client, team) = connection.parts();
-    let quoted = |kind: &str| format!("LISTEN \"uwf_{kind}_{}\"", team.replace('"', "\"\""));
-    let both = [quoted("ready"), quoted("thread")].join("; ");
-    Ok(client.batch_execute(&both)?)
+    let team = team.replace('"', "\"\"");
+    Ok(client.batch_execute(&format!("LISTEN \"{}{team}\"", news.channel()))?)
 }
 
 /// Waits until something is heard on a connection that [listens](listen), or for so long. Tells whether something was.

@@ -21,10 +21,10 @@ use serde_json::Value;
 use uwf_engine::ThreadId;
 use uwf_store::Hash;
 
-pub use self::budget::is_spent;
+pub use self::budget::{Waiting, is_empty, is_spent, waiting};
 pub use self::claim::{Claimant, Reaped, claim, reap};
 pub use self::lease::{Beat, HandBack, check_held, hand_back, heartbeat, made_progress, settle};
-pub use self::listen::{listen, wait};
+pub use self::listen::{News, listen, wait};
 pub use self::presence::{Presence, come, go, is_here};
 pub use self::submit::{Submitted, Terms, submit};
 pub use self::wish::{Wish, Wished, resume, retry, wish};

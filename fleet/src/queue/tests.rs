@@ -278,7 +278,7 @@ fn who_waits_hears_of_a_submission_at_once() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
     let mut other = postgres.connection();
-    listen(&mut at).unwrap();
+    listen(&mut at, News::Ready).unwrap();
     assert!(!wait(&mut at, Duration::from_millis(20)).unwrap());
     let begun = Instant::now();
     let waits = thread::spawn(move || (wait(&mut at, Duration::from_secs(30)).unwrap(), at));

@@ -93,6 +93,7 @@ pub fn wish(
         ("leased", _) => {
             let set = "UPDATE uwf.thread SET wish = $3 WHERE team = $1 AND id = $2";
             transaction.execute(set, &[&team, &key, &wish.as_str()])?;
+            transaction.execute("SELECT pg_notify('uwf_wish_' || $1, $2)", &[&team, &key])?;
             Wished::Asked { worker }
         }
         ("done", Wish::Cancel) if status == "cancelled" => return Ok(Wished::Done),

@@ -1,1 +1,0 @@
-//! The loop of a worker: claim, pull, restore the workspace, step, push.

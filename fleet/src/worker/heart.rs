@@ -1,0 +1,68 @@
+//! The heart of a worker: asks for its leases again in time, hears wishes, and frees what other workers have let go.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::link::Link;
+use super::runs::now;
+use super::{Happening, Worker};
+use crate::queue::{self, Lease, News};
+use crate::{Connection, FleetError};
+
+/// How often a heart that cannot reach the remote tries.
+const AGAIN: Duration = Duration::from_millis(100);
+
+impl Worker<'_> {
+    pub(super) fn heart(&self) {
+        let mut link = Link::prepared(|connection| queue::listen(connection, News::Wish));
+        let interval = self.settings.claimant.lease / 3;
+        let mut due = now();
+        let mut was_reached = true;
+        while !self.runs.is_closed() {
+            let time = now();
+            if time < due {
+                // A wish is asked for at once.
+                match link.once(self.open, |connection| queue::wait(connection, AGAIN.min(due - time))) {
+                    Ok(true) => due = time,
+                    Ok(false) => {}
+                    Err(_) => std::thread::sleep(AGAIN),
+                }
+                continue;
+            }
+            let leases = self.runs.leases();
+            // Counted from before it is asked for.
+            match link.once(self.open, |connection| self.beat(connection, &leases, time)) {
+                Ok(()) => {
+                    was_reached = true;
+                    due = time + interval;
+                }
+                Err(error) => {
+                    if was_reached {
+                        self.host.tell(&Happening::Unreachable(&error));
+                    }
+                    was_reached = false;
+                    due = now() + AGAIN;
+                }
+            }
+        }
+    }
+
+    fn beat(
+        &self,
+        connection: &mut Connection,
+        leases: &[Lease],
+        asked_at: Duration,
+    ) -> Result<(), FleetError> {
+        if !leases.is_empty() {
+            let beats = queue::heartbeat(connection, &self.settings.claimant, leases)?;
+            self.runs.answered(leases, asked_at, &beats);
+        }
+        queue::reap(connection)?;
+        let state = if self.wind.is_draining() { "draining" } else { "working" };
+        queue::is_here(connection, &self.settings.claimant.name, (state, leases.len()))?;
+        let waiting = queue::waiting(connection)?;
+        self.counts.ready.store(waiting.threads, Ordering::Relaxed);
+        self.counts.age.store(waiting.longest_ms, Ordering::Relaxed);
+        Ok(())
+    }
+}

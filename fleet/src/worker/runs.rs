@@ -1,0 +1,150 @@
+//! The threads that a worker has just now, and until when by its own clock.
+//!
+//! That clock goes on while the machine sleeps, and is not set by anybody. A lease is counted from before it was asked for, so
+//! it ends here before it ends at the remote.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use uwf_engine::ThreadId;
+use uwf_engine::spawn::StopSignal;
+
+use crate::queue::{Beat, Lease, Wish};
+
+/// The time since the machine was started.
+pub(super) fn now() -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), nanos)
+}
+
+/// What an agent is ended by.
+const TERM: usize = 15;
+
+/// Why a run was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The lease is over, or may be.
+    Lost,
+    /// Somebody wants the thread given up.
+    Cancelled,
+    /// The worker ends.
+    Ended,
+}
+
+/// A thread that the worker has.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) lease: Lease,
+    /// Ends the agent.
+    pub(super) stop: StopSignal,
+    standing: Mutex<Standing>,
+}
+
+#[derive(Debug)]
+struct Standing {
+    until: Duration,
+    stopped: Option<Stopped>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Run {
+    /// Why it was stopped, if it was; what comes first counts, but that a lost lease counts always.
+    pub(super) fn stopped(&self) -> Option<Stopped> {
+        locked(&self.standing).stopped
+    }
+
+    pub(super) fn end(&self, why: Stopped) {
+        let mut standing = locked(&self.standing);
+        if why == Stopped::Lost || standing.stopped.is_none() {
+            standing.stopped = Some(why);
+        }
+        self.stop.cell().store(TERM, Ordering::SeqCst);
+    }
+
+    /// The lease was asked for again at this time, and given.
+    pub(super) fn renewed(&self, asked_at: Duration, lease: Duration) {
+        let mut standing = locked(&self.standing);
+        standing.until = standing.until.max(asked_at + lease);
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Runs {
+    all: Mutex<BTreeMap<ThreadId, Arc<Run>>>,
+    lease: Duration,
+    is_closed: AtomicBool,
+}
+
+impl Runs {
+    pub(super) fn new(lease: Duration) -> Runs {
+        Runs { all: Mutex::default(), lease, is_closed: AtomicBool::new(false) }
+    }
+
+    /// A thread that was claimed, asked for at this time.
+    pub(super) fn begin(&self, lease: Lease, asked_at: Duration) -> Arc<Run> {
+        let standing = Mutex::new(Standing { until: asked_at + self.lease, stopped: None });
+        let run = Arc::new(Run { lease, stop: StopSignal::default(), standing });
+        locked(&self.all).insert(lease.thread, Arc::clone(&run));
+        run
+    }
+
+    pub(super) fn finish(&self, run: &Run) {
+        locked(&self.all).remove(&run.lease.thread);
+    }
+
+    pub(super) fn leases(&self) -> Vec<Lease> {
+        locked(&self.all).values().map(|run| run.lease).collect()
+    }
+
+    /// The remote's answer for the leases that were asked for again.
+    pub(super) fn answered(&self, asked: &[Lease], asked_at: Duration, beats: &[Beat]) {
+        let all = locked(&self.all);
+        // Another claim of the same thread may have come meanwhile.
+        for run in asked.iter().filter_map(|lease| all.get(&lease.thread).filter(|run| run.lease == *lease)) {
+            match beats.iter().find(|beat| beat.thread == run.lease.thread) {
+                Some(beat) => {
+                    run.renewed(asked_at, self.lease);
+                    if beat.wish == Some(Wish::Cancel) {
+                        run.end(Stopped::Cancelled);
+                    }
+                }
+                None => run.end(Stopped::Lost),
+            }
+        }
+    }
+
+    /// Stops the runs whose leases may be over soon: it takes a moment until an agent is gone.
+    pub(super) fn stop_overdue(&self, now: Duration) {
+        let margin = self.lease / 5;
+        for run in locked(&self.all).values() {
+            let until = locked(&run.standing).until;
+            if now + margin >= until && run.stopped() != Some(Stopped::Lost) {
+                run.end(Stopped::Lost);
+            }
+        }
+    }
+
+    pub(super) fn stop_all(&self) {
+        locked(&self.all)
+            .values()
+            .filter(|run| run.stopped().is_none())
+            .for_each(|run| run.end(Stopped::Ended));
+    }
+
+    /// There will be no more runs.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+}

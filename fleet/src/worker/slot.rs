@@ -1,0 +1,289 @@
+//! One slot of a worker: claims a thread, works on it while it has the lease, and takes the next one.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use uwf_engine::exec::StepReport;
+use uwf_engine::thread::{self, Status};
+use uwf_store::Hash;
+
+use super::counts::add;
+use super::link::Link;
+use super::runs::{Run, Stopped, now};
+use super::{Happening, Until, WantedStep, Worker};
+use crate::heads::{self, Advance, RemoteHead};
+use crate::queue::{self, Claim, HandBack, Settled};
+use crate::{FleetError, nodes};
+
+/// How long a slot without work waits before it looks by itself.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a slot knows of the thread that it has.
+struct Work<'a> {
+    run: &'a Run,
+    claim: &'a Claim,
+    /// Where the thread stands at the remote.
+    head: Hash,
+    /// What the remote has.
+    known: HashSet<Hash>,
+}
+
+impl Worker<'_> {
+    pub(super) fn slot(&self) {
+        let mut link = Link::prepared(|connection| queue::listen(connection, queue::News::Ready));
+        while !self.wind.is_draining() {
+            let asked_at = now();
+            let claimed = link.patiently(self.open, &|_| self.wind.is_draining(), |connection| {
+                queue::claim(connection, &self.settings.claimant, 1)
+            });
+            match claimed.map(|mut claims| claims.pop()) {
+                Ok(Some(claim)) => {
+                    self.have(&mut link, &claim, asked_at);
+                    if self.settings.until == Until::Once {
+                        return;
+                    }
+                }
+                Ok(None) if self.is_all_done(&mut link) => return,
+                Ok(None) => drop(link.once(self.open, |connection| queue::wait(connection, LOOK))),
+                Err(error) if error.is_passing() => {}
+                Err(error) => return self.fail(error),
+            }
+        }
+    }
+
+    fn is_all_done(&self, link: &mut Link) -> bool {
+        match self.settings.until {
+            Until::Asked | Until::Once => false,
+            Until::Empty => link.once(self.open, queue::is_empty).unwrap_or(false),
+        }
+    }
+
+    /// Works on a claimed thread, and sees to it that nothing is left of it here.
+    fn have(&self, link: &mut Link, claim: &Claim, asked_at: Duration) {
+        let run = self.runs.begin(claim.lease, asked_at);
+        let thread = &claim.lease.thread;
+        add(&self.counts.claims, 1);
+        self.counts.running.fetch_add(1, Ordering::Relaxed);
+        self.host.tell(&Happening::Claimed(thread, claim.lease.fence));
+        let worked = self.work_on(link, &run, claim);
+        if let Err(error) = worked.and_then(|left| self.leave(link, &run, left)) {
+            match error {
+                FleetError::LeaseLost { .. } => {
+                    add(&self.counts.lost, 1);
+                    self.host.tell(&Happening::Lost(thread));
+                }
+                error => self.host.tell(&Happening::Failed(thread, &error.to_string())),
+            }
+        }
+        self.host.forget(thread);
+        heads::forget(self.host.store(), thread).ok();
+        self.runs.finish(&run);
+        self.counts.running.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Does something at the remote for a run, for as long as its lease may hold.
+    fn at<T>(
+        &self,
+        link: &mut Link,
+        run: &Run,
+        what: impl FnMut(&mut crate::Connection) -> Result<T, FleetError>,
+    ) -> Result<T, FleetError> {
+        let is_lost = || run.stopped() == Some(Stopped::Lost);
+        if is_lost() {
+            return Err(run.lease.lost());
+        }
+        link.patiently(self.open, &|_| is_lost(), what)
+            .map_err(|error| if is_lost() && error.is_passing() { run.lease.lost() } else { error })
+    }
+
+    /// Brings the thread here and makes its steps. Gives how it is to be left, if it is still this worker's.
+    fn work_on(&self, link: &mut Link, run: &Arc<Run>, claim: &Claim) -> Result<Left, FleetError> {
+        let known = match self.bring(link, run) {
+            Ok(known) => known,
+            Err(error @ FleetError::LeaseLost { .. }) => return Err(error),
+            Err(error) => return Ok(Left::HandBack(HandBack::Failed(said(&error)))),
+        };
+        let mut work = Work { run, claim, head: claim.head, known };
+        let cwd = match directory(claim) {
+            Ok(cwd) => cwd,
+            Err(why) => return Ok(Left::Settle(Settled::Dead, why)),
+        };
+        let mut answer = claim.answer.as_deref();
+        loop {
+            if self.wind.is_draining() {
+                return Ok(Left::HandBack(HandBack::Drained));
+            }
+            let thread = &claim.lease.thread;
+            let made = self.host.step(&WantedStep {
+                thread,
+                cwd: cwd.as_deref(),
+                answer: answer.take(),
+                stop: &run.stop,
+            });
+            match run.stopped() {
+                Some(Stopped::Lost) => return Err(claim.lease.lost()),
+                Some(Stopped::Cancelled) => return self.cancel(link, &mut work),
+                Some(Stopped::Ended) if made.is_err() => return Ok(Left::HandBack(HandBack::Drained)),
+                _ => {}
+            }
+            let report = match made {
+                Ok(report) => report,
+                Err(why) => return self.failed(link, &mut work, why),
+            };
+            if let Some(why) = &report.failure {
+                return self.failed(link, &mut work, why.clone());
+            }
+            if self.push(link, &mut work, Some(&report))? != "leased" {
+                return Ok(Left::Nothing);
+            }
+        }
+    }
+
+    /// Brings a thread into the store of this machine. Gives what the remote has of it.
+    fn bring(&self, link: &mut Link, run: &Run) -> Result<HashSet<Hash>, FleetError> {
+        let (store, thread) = (self.host.store(), &run.lease.thread);
+        self.at(link, run, |connection| {
+            let (client, team) = connection.parts();
+            let standing = heads::read(client, team, thread)?.ok_or_else(|| run.lease.lost())?;
+            let known = nodes::closure(client, team, &standing.roots())?;
+            nodes::get(client, team, store, &known)?;
+            standing.write(store, thread)?;
+            Ok(known)
+        })
+    }
+
+    /// Pushes how the thread stands here. Gives the state that it is in at the remote.
+    fn push(
+        &self,
+        link: &mut Link,
+        work: &mut Work<'_>,
+        report: Option<&StepReport>,
+    ) -> Result<String, FleetError> {
+        let (store, run) = (self.host.store(), work.run);
+        let to = RemoteHead::of(store, &run.lease.thread)?;
+        let roots = to.roots();
+        let known = &mut work.known;
+        self.at(link, run, |connection| {
+            let (client, team) = connection.parts();
+            nodes::put(client, team, store, (&roots, known))
+        })?;
+        let (state, reason) = self.state_after(&to, report);
+        let played = report.and_then(|report| report.played.as_ref());
+        let record = played.and_then(|played| thread::detail_of(store, &played.step).ok());
+        let tokens = played
+            .and_then(|played| played.step.usage.as_ref())
+            .map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+        let step = Advance {
+            lease: run.lease,
+            worker: &self.settings.claimant.name,
+            from: work.head,
+            to: &to,
+            played: played.map(|played| played.step.role.as_str()),
+            role: report.and_then(|report| report.current_role.as_deref()),
+            state,
+            reason: reason.as_deref(),
+            cost_usd: record.and_then(|record| record.cost).unwrap_or(0.0),
+            tokens: i64::try_from(tokens).unwrap_or(i64::MAX),
+            next_lease: self.settings.claimant.lease,
+        };
+        let asked_at = now();
+        let state = self.at(link, run, |connection| heads::advance(connection, &step))?;
+        if state == "leased" {
+            run.renewed(asked_at, self.settings.claimant.lease);
+        }
+        work.head = to.head;
+        add(&self.counts.steps, u64::from(played.is_some()));
+        self.counts.add_cost(step.cost_usd);
+        if let Some(report) = report {
+            self.host.tell(&Happening::Stepped(&run.lease.thread, report, &state));
+        }
+        Ok(state)
+    }
+
+    /// In which state a thread is after a step, and why.
+    fn state_after(&self, to: &RemoteHead, report: Option<&StepReport>) -> (&'static str, Option<String>) {
+        match report.map(|report| &report.status) {
+            Some(Status::Suspended { message, .. }) => ("waiting", Some(message.clone())),
+            Some(Status::Ended { .. } | Status::Cancelled { .. }) => ("done", None),
+            None if to.status() == "cancelled" => ("done", None),
+            _ => {
+                let paused = report.and_then(|report| report.paused.as_ref());
+                let obstacle = report.and_then(|report| report.obstacle.clone());
+                match (paused, obstacle) {
+                    (Some(paused), _) => ("paused", Some(paused.reason.clone())),
+                    (None, Some(obstacle)) => ("dead", Some(obstacle)),
+                    (None, None) => ("leased", None),
+                }
+            }
+        }
+    }
+
+    /// A step failed: its record, if there is one, is kept, and the thread is tried again later.
+    fn failed(&self, link: &mut Link, work: &mut Work<'_>, why: String) -> Result<Left, FleetError> {
+        let (store, run) = (self.host.store(), work.run);
+        add(&self.counts.failures, 1);
+        self.host.tell(&Happening::Failed(&run.lease.thread, &why));
+        let standing = RemoteHead::of(store, &run.lease.thread)?;
+        let (roots, known) = (standing.roots(), &mut work.known);
+        self.at(link, run, |connection| {
+            let (client, team) = connection.parts();
+            nodes::put(client, team, store, (&roots, known))?;
+            heads::keep_variables(connection, &run.lease, &standing.variables)
+        })?;
+        Ok(Left::HandBack(HandBack::Failed(why)))
+    }
+
+    /// Gives the thread up, as somebody wants.
+    fn cancel(&self, link: &mut Link, work: &mut Work<'_>) -> Result<Left, FleetError> {
+        // A step that was made just then may have ended it.
+        thread::cancel(self.host.store(), &work.claim.lease.thread).ok();
+        self.push(link, work, None)?;
+        Ok(Left::Nothing)
+    }
+
+    /// Leaves a thread as it is to be left.
+    fn leave(&self, link: &mut Link, run: &Run, left: Left) -> Result<(), FleetError> {
+        let (name, lease) = (&self.settings.claimant.name, &run.lease);
+        match left {
+            Left::Nothing => Ok(()),
+            Left::Settle(settled, why) => {
+                self.at(link, run, |connection| queue::settle(connection, name, lease, (settled, Some(&why))))
+            }
+            Left::HandBack(why) => {
+                let is_dead =
+                    self.at(link, run, |connection| queue::hand_back(connection, name, lease, &why))?;
+                add(&self.counts.handed_back, 1);
+                add(&self.counts.dead, u64::from(is_dead));
+                self.host.tell(&Happening::HandedBack(&lease.thread));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// How a worker leaves a thread.
+enum Left {
+    /// It is in a state of its own already.
+    Nothing,
+    Settle(Settled, String),
+    HandBack(HandBack),
+}
+
+/// An error with what it comes from.
+fn said(error: &FleetError) -> String {
+    crate::error::chain(error)
+}
+
+/// Where a thread works on this machine; none for the directory that it names itself.
+fn directory(claim: &Claim) -> Result<Option<PathBuf>, String> {
+    let text = |name: &str| claim.workspace.get(name).and_then(serde_json::Value::as_str);
+    match text("kind") {
+        None | Some("shared") => {
+            Ok(text("root").map(|root| PathBuf::from(root).join(text("dir").unwrap_or_default())))
+        }
+        Some(kind) => Err(format!("this worker knows no workspaces of the kind {kind}")),
+    }
+}

@@ -1,0 +1,284 @@
+//! Workers against a real Postgres, each with a store of its own, and agents that are code.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use uwf_engine::exec::{ExecOptions, StepAgentError, Unobserved, answer, hold, resume_once, step_once};
+use uwf_engine::fixture::Place;
+use uwf_engine::{AdapterOutput, AgentRequest, Engine, Env};
+
+use super::*;
+use crate::address::Address;
+use crate::fixture::Postgres;
+use crate::queue::{Submitted, Terms, Wish, Wished};
+use crate::{schema, sync};
+
+/// What an agent of a test says to a request.
+type Say<'a> = dyn Fn(&AgentRequest, &StopSignal) -> Result<Value, String> + Sync + 'a;
+
+struct TestHost<'a> {
+    place: Place,
+    store: Store,
+    say: &'a Say<'a>,
+    told: Mutex<Vec<String>>,
+}
+
+impl<'a> TestHost<'a> {
+    fn new(say: &'a Say<'a>) -> TestHost<'a> {
+        let place = Place::in_memory();
+        TestHost { store: place.store(), place, say, told: Mutex::default() }
+    }
+}
+
+impl Host for TestHost<'_> {
+    fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn step(&self, step: &WantedStep<'_>) -> Result<StepReport, String> {
+        let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
+            let output = (self.say)(request, step.stop)?;
+            Ok(answer(&self.store, request, cwd, &output)?)
+        };
+        self.place.with_engine(|engine| {
+            let engine = Engine { agent: Some(&agent), stop: step.stop, store: &self.store, ..*engine };
+            let options = ExecOptions { cwd: Some(PathBuf::from("/tmp")), ..ExecOptions::default() };
+            let lock = hold(&engine, step.thread).map_err(|error| error.to_string())?;
+            match step.answer {
+                Some(text) => resume_once(&engine, &lock, Some(text), &options, &mut Unobserved),
+                None => step_once(&engine, &lock, &options, &mut Unobserved),
+            }
+            .map_err(|error| error.to_string())
+        })
+    }
+
+    fn forget(&self, _: &ThreadId) {}
+
+    fn tell(&self, happening: &Happening<'_>) {
+        let text = match happening {
+            Happening::Claimed(..) => "claimed".to_owned(),
+            Happening::Stepped(_, _, state) => (*state).to_owned(),
+            Happening::Failed(_, why) => (*why).to_owned(),
+            Happening::Lost(_) => "lost".to_owned(),
+            Happening::HandedBack(_) => "handed back".to_owned(),
+            Happening::Unreachable(error) => error.to_string(),
+        };
+        self.told.lock().unwrap().push(text);
+    }
+}
+
+fn settings(name: &str, lease: u64, until: Until) -> Settings {
+    Settings {
+        claimant: Claimant {
+            name: name.into(),
+            labels: vec![],
+            workflow: None,
+            lease: Duration::from_millis(lease),
+        },
+        presence: Presence { version: "1".into(), host: "here".into(), parallel: 2 },
+        until,
+        grace: Duration::from_secs(20),
+    }
+}
+
+fn opened(postgres: &Postgres) -> impl Fn() -> Result<Connection, FleetError> + Sync + use<> {
+    let address: Address = postgres.url().parse().unwrap();
+    move || {
+        let mut connection = Connection::open(&address, &Env::default())?;
+        schema::ready(&mut connection, &schema::VERSIONS, schema::Access::Write)?;
+        Ok(connection)
+    }
+}
+
+/// Threads at the remote that wait for a worker.
+fn submitted(at: &mut Connection, count: usize, terms: &Terms) -> Vec<ThreadId> {
+    let place = Place::in_memory();
+    let store = place.store();
+    (0..count)
+        .map(|_| {
+            let thread = place.flow_thread();
+            assert!(sync::begin(at, &store, &thread, Some("writer")).unwrap());
+            assert!(!sync::begin(at, &store, &thread, Some("writer")).unwrap());
+            assert_eq!(queue::submit(at, &thread, terms).unwrap(), Submitted::Is("ready".into()));
+            thread
+        })
+        .collect()
+}
+
+fn run(postgres: &Postgres, host: &TestHost<'_>, settings: &Settings, wind: &Wind) -> Counts {
+    let counts = Counts::default();
+    work(settings, host, &opened(postgres), (wind, &counts)).unwrap();
+    counts
+}
+
+fn column(at: &mut Connection, column: &str, thread: &ThreadId) -> String {
+    let sql = format!("SELECT {column}::text FROM uwf.thread WHERE id = $1");
+    at.client().query_one(&sql, &[&thread.as_str()]).unwrap().get::<_, Option<String>>(0).unwrap_or_default()
+}
+
+/// Ends a thread at its third step: its prompt does not tell, so the number of earlier ones is looked up.
+fn third(at: &Mutex<std::collections::BTreeMap<String, u32>>, request: &AgentRequest) -> Value {
+    let mut seen = at.lock().unwrap();
+    let visits = seen.entry(request.thread.to_string()).or_default();
+    *visits += 1;
+    json!({"$status": if *visits == 3 { "done" } else { "again" }})
+}
+
+#[test]
+fn three_workers_end_all_threads_and_make_each_step_once() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let threads = submitted(&mut at, 12, &Terms::default());
+    let seen = Mutex::default();
+    let say = |request: &AgentRequest, _: &StopSignal| Ok(third(&seen, request));
+    thread::scope(|scope| {
+        for name in ["a", "b", "c"] {
+            let postgres = &postgres;
+            let say = &say;
+            scope.spawn(move || {
+                let host = TestHost::new(say);
+                run(postgres, &host, &settings(name, 10_000, Until::Empty), &Wind::default());
+                assert_eq!(
+                    uwf_engine::thread::entries(&host.store).count(),
+                    0,
+                    "nothing is left of them here"
+                );
+            });
+        }
+    });
+    for thread in &threads {
+        assert_eq!(column(&mut at, "state", thread), "done");
+        assert_eq!(
+            (column(&mut at, "steps", thread).as_str(), column(&mut at, "status", thread).as_str()),
+            ("3", "end")
+        );
+    }
+    let twice = "SELECT count(*) FROM (SELECT data ->> 'from' FROM uwf.event WHERE kind = 'step' GROUP BY thread, 1 HAVING count(*) > 1) AS t";
+    assert_eq!(at.client().query_one(twice, &[]).unwrap().get::<_, i64>(0), 0);
+    assert_eq!(at.client().query("SELECT 1 FROM uwf.worker", &[]).unwrap().len(), 0);
+    // What the remote has is whole.
+    let place = Place::in_memory();
+    let (store, thread) = (place.store(), threads[0]);
+    sync::fetch(&mut at, &store, &thread).unwrap();
+    assert_eq!(
+        uwf_engine::thread::chain(&store, &uwf_engine::thread::head(&store, &thread).unwrap().hash)
+            .unwrap()
+            .steps
+            .len(),
+        3
+    );
+}
+
+#[test]
+fn a_worker_whose_lease_was_taken_writes_nothing_and_goes_on_with_others() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms::default())[0];
+    let taken = Mutex::new(false);
+    let say = |_: &AgentRequest, stop: &StopSignal| {
+        let mut taken = taken.lock().unwrap();
+        if !*taken {
+            *taken = true;
+            let sql = "UPDATE uwf.thread SET fence = fence + 1, lease_until = clock_timestamp() + interval '1 s', worker = 'other'";
+            postgres.client().execute(sql, &[]).unwrap();
+            let begun = Instant::now();
+            while stop.signal().is_none() {
+                assert!(begun.elapsed() < Duration::from_secs(20), "it is told");
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Ok(json!({"$status": "done"}))
+    };
+    let host = TestHost::new(&say);
+    let counts = run(&postgres, &host, &settings("a", 600, Until::Empty), &Wind::default());
+    assert_eq!((counts.lost(), counts.steps()), (1, 1));
+    assert_eq!(column(&mut at, "fence", &thread), "3");
+    let told = host.told.into_inner().unwrap();
+    assert_eq!(told, ["claimed", "lost", "claimed", "done"]);
+}
+
+#[test]
+fn a_step_that_fails_too_often_makes_a_dead_letter() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms { max_attempts: 1, ..Terms::default() })[0];
+    let say = |_: &AgentRequest, _: &StopSignal| Err("no model".to_owned());
+    let host = TestHost::new(&say);
+    run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
+    assert_eq!(column(&mut at, "state", &thread), "dead");
+    let reason = column(&mut at, "reason", &thread);
+    assert!(reason.ends_with("failed: no model"), "{reason}");
+}
+
+#[test]
+fn who_is_asked_answers_from_elsewhere() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms::default())[0];
+    let say = |request: &AgentRequest, _: &StopSignal| {
+        let is_told = request.prompt.as_deref().is_some_and(|prompt| prompt.contains("the blue one"));
+        Ok(if is_told {
+            json!({"$status": "done"})
+        } else {
+            json!({"$status": "$SUSPEND", "reason": "Which?"})
+        })
+    };
+    let host = TestHost::new(&say);
+    run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
+    assert_eq!(
+        (column(&mut at, "state", &thread), column(&mut at, "reason", &thread)),
+        ("waiting".into(), "Which?".into())
+    );
+    assert_eq!(queue::resume(&mut at, &thread, Some("the blue one")).unwrap(), Wished::Done);
+    run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
+    assert_eq!(
+        (column(&mut at, "state", &thread), column(&mut at, "answer", &thread)),
+        ("done".into(), String::new())
+    );
+}
+
+#[test]
+fn what_is_cancelled_stops_at_once_and_what_is_drained_is_handed_back() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms::default())[0];
+    let wind = Wind::default();
+    let say = |_: &AgentRequest, stop: &StopSignal| {
+        let begun = Instant::now();
+        while stop.signal().is_none() && begun.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        Err("it was stopped".to_owned())
+    };
+    let host = TestHost::new(&say);
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| run(&postgres, &host, &settings("a", 30_000, Until::Asked), &wind));
+        while column(&mut at, "state", &thread) != "leased" {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let asked = Wished::Asked { worker: Some("a".into()) };
+        assert_eq!(queue::wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
+        let begun = Instant::now();
+        while column(&mut at, "state", &thread) != "done" {
+            assert!(begun.elapsed() < Duration::from_secs(8), "not only at the next heartbeat");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let next = submitted(&mut at, 1, &Terms::default())[0];
+        while column(&mut at, "state", &next) != "leased" {
+            thread::sleep(Duration::from_millis(5));
+        }
+        wind.drain();
+        wind.stop();
+        worker.join().unwrap();
+        assert_eq!(
+            (column(&mut at, "state", &next), column(&mut at, "attempts", &next)),
+            ("ready".into(), "0".into())
+        );
+    });
+    assert_eq!(
+        (column(&mut at, "status", &thread).as_str(), column(&mut at, "steps", &thread).as_str()),
+        ("cancelled", "0")
+    );
+}
