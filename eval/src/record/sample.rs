@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use uwf_engine::thread::ThreadOptions;
 use uwf_store::Hash;
 
 /// What a thread is run for. Its hash is the name under which the thread is found again.
@@ -25,6 +26,9 @@ pub struct Sample {
     /// How much of a sandbox was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// What was chosen for the thread, but for its script.
+    #[serde(default, skip_serializing_if = "ThreadOptions::is_empty")]
+    pub options: ThreadOptions,
     /// What is configured and not typed, by its name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,

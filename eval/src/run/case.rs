@@ -106,6 +106,7 @@ impl Work<'_> {
             model: config.model.clone(),
             mock: self.planned.script.as_ref().map(|script| script.hash.clone()),
             sandbox: config.sandbox.clone(),
+            options: ThreadOptions { mock: None, mock_seed: None, ..config.options.clone() },
             settings: config.settings.clone(),
             engine_version: config.engine_version.clone(),
             seed: self.seed(repeat),

@@ -189,7 +189,7 @@ pub(super) fn note(store: &Store, records: &Records, run: &EvalRun, by: &str) ->
 mod tests {
     use serde_json::json;
     use uwf_engine::builtin::PROFILE;
-    use uwf_engine::thread::{HEADS, head, start_as};
+    use uwf_engine::thread::{HEADS, ThreadOptions, head, start_as};
 
     use super::*;
 
@@ -239,6 +239,9 @@ mod tests {
         let settings = [("model".to_owned(), "other".to_owned())].into();
         let other_settings = Sample { settings, ..sample.clone() };
         assert!(sampled(&store, &records, &other_settings).unwrap().is_none());
+        let options = ThreadOptions { base_url: Some("http://other".to_owned()), ..ThreadOptions::default() };
+        let elsewhere = Sample { options, ..sample.clone() };
+        assert!(sampled(&store, &records, &elsewhere).unwrap().is_none());
         let moved = store.vars().get(&format!("{HEADS}{other}")).unwrap().unwrap();
         let (name, expect) = (format!("{HEADS}{thread}"), Expect::Any);
         let (schema, value, tags) = (moved.schema, moved.value, moved.tags);
