@@ -148,6 +148,17 @@ pub fn role_in_progress(
     Ok(None)
 }
 
+/// Whether a visit of the builtin agent that began at this head has asked its model, and has never heard of it. That nothing can be
+/// read is no such visit.
+pub fn is_unanswered(home: &Path, (thread, head): (&ThreadId, &Hash)) -> bool {
+    let journals = list(&directory(home)).unwrap_or_default().into_iter();
+    let mut theirs = journals.filter(|(_, name)| (name.thread, name.head) == (*thread, *head));
+    theirs.any(|(path, _)| {
+        header(&path).is_some_and(|header| header.adapted().is_none())
+            && open_regular(&path).and_then(progress::is_unanswered).unwrap_or(false)
+    })
+}
+
 /// Removes the journals of the visits of a role that began at this head: what came of them is on record, and is not to be
 /// given again. What cannot be removed stays.
 pub(crate) fn forget_visits(home: &Path, (thread, head): (&ThreadId, &Hash), role: &str) {

@@ -77,6 +77,19 @@ pub(super) fn of(file: File) -> io::Result<JournalProgress> {
     Ok(JournalProgress { has_begun, failed: failed(&last) })
 }
 
+/// Whether something was sent to the model, and nothing came back.
+pub(super) fn is_unanswered(file: File) -> io::Result<bool> {
+    let (mut reader, mut line, mut sent) = (BufReader::with_capacity(1 << 16, file), Vec::new(), false);
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        sent |= line.starts_with(b"{\"entry\":\"sent\"");
+        if line.starts_with(b"{\"entry\":\"answered\"") {
+            return Ok(false);
+        }
+        line.clear();
+    }
+    Ok(sent)
+}
+
 fn failed(last: &[u8]) -> Option<bool> {
     // Lines of other kinds may be long.
     let last = Some(last).filter(|last| last.starts_with(b"{\"entry\":\"replied\""))?;

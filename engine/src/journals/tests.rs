@@ -174,3 +174,19 @@ fn a_fork_that_nobody_asked_for_long_goes_unless_somebody_asks_it_now() {
     assert_eq!(remove_forgotten_forks(&home, clock(), false), expected);
     assert_eq!([old, young, asked].map(|dir| dir.exists()), [false, true, true]);
 }
+
+#[test]
+fn a_model_that_was_asked_and_never_answered_is_one() {
+    let place = Place::new();
+    let home = place.homes().uwf;
+    let (thread, head) = idle(&place, "a");
+    let (sent, answered) = ("{\"entry\":\"sent\"}\n", "{\"entry\":\"answered\"}\n");
+    let is_unanswered = || is_unanswered(&home, (&thread, &head));
+    assert!(!is_unanswered());
+    let journal = put(&place, thread, head, &SAID.repeat(2));
+    assert!(!is_unanswered(), "it was not asked yet");
+    fs::write(&journal, fs::read_to_string(&journal).unwrap() + sent).unwrap();
+    assert!(is_unanswered());
+    fs::write(&journal, fs::read_to_string(&journal).unwrap() + answered + sent).unwrap();
+    assert!(!is_unanswered());
+}

@@ -108,5 +108,9 @@ fn a_limit_that_went_into_a_broken_endpoint_is_no_failure_of_the_workflow() {
     let case = eval(&site, &["show", "n"]).ok().json()["cases"][0].clone();
     let why = case["reason"].as_str().unwrap();
     assert!(why.starts_with("it took longer than 1.8 s; developer failed: "), "{why}");
+    // Nor is one that never said anything.
+    let ran = eval(&site, &["run", "double", "--name", "silent", "--retries", "1"]);
+    assert_eq!((ran.code, outcome(&site, "silent")), (3, ("error".to_owned(), true)), "{}", ran.err);
+    assert!(ran.err.contains("the model never answered; it took longer than 1.8 s"), "{}", ran.err);
     site.verify();
 }
