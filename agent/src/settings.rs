@@ -21,6 +21,7 @@ mod snapshots;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::json;
@@ -172,13 +173,15 @@ pub struct ScriptFile {
     pub path: PathBuf,
     /// What its behaviours are drawn from, where somebody says.
     pub seed: Option<u64>,
+    /// What is in it, once it was read.
+    content: OnceLock<Script>,
 }
 
 impl Flags {
     /// The script that stands in for a model, where one is named.
     fn script(&self) -> Result<Option<ScriptFile>, SettingsError> {
         match (&self.mock, self.mock_seed) {
-            (Some(path), seed) => Ok(Some(ScriptFile { path: path.clone(), seed })),
+            (Some(path), seed) => Ok(Some(ScriptFile::new(path.clone(), seed))),
             (None, Some(_)) => Err(SettingsError::NoScript),
             (None, None) => Ok(None),
         }
@@ -186,9 +189,17 @@ impl Flags {
 }
 
 impl ScriptFile {
-    /// Reads it.
+    pub(crate) fn new(path: PathBuf, seed: Option<u64>) -> ScriptFile {
+        ScriptFile { path, seed, content: OnceLock::new() }
+    }
+
+    /// What is in it; the file is read once.
     pub(crate) fn load(&self) -> Result<Script, ProviderError> {
-        Ok(Script::load(&self.path)?.with_seed(self.seed.unwrap_or_default()))
+        if let Some(script) = self.content.get() {
+            return Ok(script.clone());
+        }
+        let script = Script::load(&self.path)?.with_seed(self.seed.unwrap_or_default());
+        Ok(self.content.get_or_init(|| script).clone())
     }
 }
 
@@ -299,6 +310,14 @@ impl Settings {
 }
 
 impl ProviderSettings {
+    /// Reads the script that plays in the place of a model, before a sandbox closes where it lies. One that cannot be read
+    /// is an error when it is to be played.
+    pub fn read_ahead(&self) {
+        if let ProviderSettings::Mock(script) = self {
+            script.load().ok();
+        }
+    }
+
     /// The endpoint, unless the model is a script.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {

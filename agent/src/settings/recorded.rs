@@ -176,7 +176,7 @@ models: { big: { provider: b, name: big-1 } }
         };
         let recorded = load(mock, &[], home.path()).describe();
         let on = load(Flags::default().or_recorded(&recorded), &[], home.path());
-        let script = ScriptFile { path: "/s.yaml".into(), seed: Some(9) };
+        let script = ScriptFile::new("/s.yaml".into(), Some(9));
         assert!(matches!(&on.provider, ProviderSettings::Mock(file) if *file == script));
         let typed = Flags { mock_seed: Some(0), ..Flags::default() };
         let on = load(typed.or_recorded(&recorded), &[], home.path());

@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use uwf_agent::Level;
-use uwf_agent::confinement::{Confinement, SandboxSettings};
+use uwf_agent::confinement::Confinement;
 use uwf_agent::journal::{Journals, WantedRun};
 use uwf_agent::react::Notice;
 use uwf_agent::resume::ResumedRun;
 use uwf_agent::role_run::{self, RunContext, role_run};
-use uwf_agent::settings::{Flags, ProviderSettings, Settings};
+use uwf_agent::settings::{Flags, Settings};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
 use uwf_engine::spawn::protocol::{ASKED_STEP, STEP_OF};
@@ -170,9 +170,10 @@ impl Host {
         run: impl AsyncFnOnce(&RunContext<'_>, &mut dyn FnMut(Notice<'_>)) -> T,
     ) -> Result<(T, bool), CliError> {
         let mut observers = Observers::new(events, session.terminals.err);
+        // This process is inside then, too, and commands are not to read the script.
+        settings.provider.read_ahead();
         // Before the first thread: what starts later is inside.
-        let sandbox = with_script(settings);
-        let confinement = Confinement::raise(&sandbox, &self.homes, workspace, &session.env)?;
+        let confinement = Confinement::raise(&settings.sandbox, &self.homes, workspace, &session.env)?;
         let (runtime, workers) = (runtime()?, workers()?);
         #[cfg(not(feature = "otel"))]
         let trace = Trace::of(&session.env, fastrand::u64(1..));
@@ -266,13 +267,4 @@ fn workers() -> Result<Workers, CliError> {
              (`ulimit -u`, `--pids-limit`)",
         )
     })
-}
-
-/// What commands may reach, and the script that plays in the place of the model, wherever it lies: this process reads it inside.
-fn with_script(settings: &Settings) -> SandboxSettings {
-    let mut sandbox = settings.sandbox.clone();
-    if let ProviderSettings::Mock(script) = &settings.provider {
-        sandbox.readable.extend(script.path.canonicalize());
-    }
-    sandbox
 }
