@@ -6,6 +6,8 @@ use uwf_engine::ThreadError;
 use uwf_engine::export::ExportError;
 use uwf_store::{Hash, StoreError};
 
+use crate::workspace::WorkspaceError;
+
 /// Why something at a remote did not happen.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -129,6 +131,9 @@ pub enum FleetError {
         /// What is wrong with it.
         why: String,
     },
+    /// The directory that a thread works in cannot be made, read or kept.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
     /// The engine cannot read or write a thread.
     #[error(transparent)]
     Thread(#[from] ThreadError),
@@ -166,6 +171,7 @@ impl FleetError {
             FleetError::Diverged { here, .. } => Some(format!(
                 "`uwf fork {here}` keeps the one that is here as a thread of its own; `uwf thread rm` gives it up"
             )),
+            FleetError::Workspace(error) => error.hint(),
             FleetError::Thread(error) => error.hint(),
             FleetError::Export(error) => error.hint(),
             FleetError::Store(error) => uwf_engine::thread::store_hint(error),

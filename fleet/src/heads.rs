@@ -12,6 +12,7 @@ use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 use crate::queue::Lease;
+use crate::workspace::Workspace;
 use crate::{Connection, FleetError};
 
 /// Where threads that a worker has brought here are noted, among the variables: these it may overwrite and forget.
@@ -284,6 +285,8 @@ pub struct Advance<'a> {
     pub tokens: i64,
     /// How long the next lease is.
     pub next_lease: Duration,
+    /// The directory that it works in, as the step has left it; the one of before where this is none. What it names is there.
+    pub workspace: Option<&'a Workspace>,
 }
 
 /// A wish and a budget are looked at where the head moves: whoever has made the step does not make another one then.
@@ -297,6 +300,7 @@ const ADVANCE: &str = "
         FROM uwf.thread WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' AND head = $4 FOR UPDATE)
     UPDATE uwf.thread AS t SET head = $5, tags = $6, status = $7, role = $8, state = next, reason = because,
         steps = steps + (t.head <> $5)::int, cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
+        workspace = coalesce($14, workspace),
         wish = CASE WHEN next = 'leased' THEN wish END,
         lease_until = CASE WHEN next = 'leased' THEN clock_timestamp() + make_interval(secs => $13) END,
         ready_at = clock_timestamp(), updated = clock_timestamp()
@@ -312,6 +316,7 @@ pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String
     let mut transaction = client.transaction()?;
     let thread = step.lease.thread;
     let key = thread.as_str();
+    let workspace = step.workspace.map(Workspace::to_value);
     let row = transaction.query_opt(
         ADVANCE,
         &[
@@ -328,6 +333,7 @@ pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String
             &step.tokens,
             &step.reason,
             &step.next_lease.as_secs_f64(),
+            &workspace,
         ],
     )?;
     let Some(row) = row else { return already_mine(&mut transaction, team, step) };

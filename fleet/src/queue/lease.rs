@@ -11,6 +11,9 @@ use crate::{Connection, FleetError};
 /// The longest that a thread waits after a step of it failed.
 const LONGEST: f64 = 300.0;
 
+/// How long it waits for a worker that has what the last one lacks, in seconds.
+const ELSEWHERE: f64 = 15.0;
+
 /// The answer to a heartbeat: a thread that the worker still has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beat {
@@ -75,6 +78,9 @@ pub enum HandBack {
     Drained,
     /// A step failed, for this reason: not at once again, and not for ever.
     Failed(String),
+    /// This worker lacks what the thread needs, such as its directory, and another one may have it: it is no attempt, and is not
+    /// claimed again at once.
+    Elsewhere(String),
 }
 
 /// Gives a thread back. Answers whether it is dead now: its last attempt was this one.
@@ -92,18 +98,20 @@ pub fn hand_back(
     let (reason, is_failure) = match why {
         HandBack::Drained => (None, false),
         HandBack::Failed(reason) => (Some(reason.as_str()), true),
+        HandBack::Elsewhere(reason) => (Some(reason.as_str()), false),
     };
+    let rest = if matches!(why, HandBack::Elsewhere(_)) { ELSEWHERE } else { 0.0 };
     let row = transaction.query_opt(
         "UPDATE uwf.thread SET
              state = CASE WHEN wish = 'pause' THEN 'paused'
                           WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
              attempts = CASE WHEN $4 THEN attempts ELSE greatest(attempts - 1, 0) END,
              ready_at = clock_timestamp()
-                 + CASE WHEN $4 THEN make_interval(secs => least($5, 2 ^ least(attempts, 20))) ELSE '0' END,
+                 + make_interval(secs => CASE WHEN $4 THEN least($5, 2 ^ least(attempts, 20)) ELSE $7 END),
              reason = coalesce($6, reason), wish = CASE WHEN wish = 'pause' THEN NULL ELSE wish END,
              lease_until = NULL, updated = clock_timestamp()
          WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state",
-        &[&team, &lease.thread.as_str(), &lease.fence, &is_failure, &LONGEST, &reason],
+        &[&team, &lease.thread.as_str(), &lease.fence, &is_failure, &LONGEST, &reason, &rest],
     )?;
     let row = row.ok_or_else(|| lease.lost())?;
     let is_dead = row.get::<_, &str>(0) == "dead";
@@ -119,7 +127,7 @@ pub fn hand_back(
         &lease.thread,
         &Event { kind, worker: Some(worker), fence: Some(lease.fence), data },
     )?;
-    if !is_failure {
+    if matches!(why, HandBack::Drained) {
         tell_ready(&mut transaction, team)?;
     }
     transaction.commit()?;

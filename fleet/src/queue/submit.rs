@@ -1,9 +1,10 @@
 //! A thread that the remote has is to be run.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use uwf_engine::ThreadId;
 
 use super::{Event, tell, tell_ready};
+use crate::workspace::Workspace;
 use crate::{Connection, FleetError};
 
 /// How a thread is to be run.
@@ -17,13 +18,13 @@ pub struct Terms {
     pub max_attempts: i32,
     /// What its steps may cost, in US dollars.
     pub max_cost_usd: Option<f64>,
-    /// The directory that it works in: which kind, and where.
-    pub workspace: Value,
+    /// The directory that it works in. The nodes of [`Workspace::roots`] must be at the remote before it is run.
+    pub workspace: Workspace,
 }
 
 impl Default for Terms {
     fn default() -> Terms {
-        let workspace = json!({ "kind": "shared" });
+        let workspace = Workspace::default();
         Terms { priority: 0, labels: Vec::new(), max_attempts: 5, max_cost_usd: None, workspace }
     }
 }
@@ -64,7 +65,7 @@ pub fn submit(
             &terms.labels,
             &terms.max_attempts,
             &terms.max_cost_usd,
-            &terms.workspace,
+            &terms.workspace.to_value(),
         ],
     )?;
     let Some(row) = row else { return Ok(Submitted::Unknown) };

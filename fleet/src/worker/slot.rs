@@ -188,6 +188,7 @@ impl Worker<'_> {
             cost_usd: record.and_then(|record| record.cost).unwrap_or(0.0),
             tokens: i64::try_from(tokens).unwrap_or(i64::MAX),
             next_lease: self.settings.claimant.lease,
+            workspace: None,
         };
         let asked_at = now();
         let state = self.at(link, run, |connection| heads::advance(connection, &step))?;
