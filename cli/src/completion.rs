@@ -16,6 +16,7 @@ use crate::shell::{CliError, Completions, OK, ProcessContext, Session, USER, ren
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::thread::{self, ThreadEntry};
 use uwf_engine::{catalogue, config, workflow};
+use uwf_fleet::remote::Remotes;
 use uwf_store::{Clock, Store};
 
 /// The variable with the name of the shell that asks.
@@ -117,6 +118,7 @@ fn candidates_for(arg: &Arg) -> Option<Candidates> {
         "agent" => agents,
         "model" | "pattern" => models,
         "role" | "older_role" => roles,
+        "remote" => remotes,
         _ => return None,
     })
 }
@@ -198,6 +200,12 @@ fn workflows(source: &Source, typed: &str) -> Vec<CompletionCandidate> {
     let mut found = starting(typed, named.collect::<Vec<_>>());
     found.extend(files(source, typed));
     found
+}
+
+fn remotes(source: &Source, typed: &str) -> Vec<CompletionCandidate> {
+    let known = source.homes().and_then(|homes| Remotes::load(&homes.uwf).ok()?.all().ok());
+    let known = known.unwrap_or_default().into_iter();
+    starting(typed, known.map(|remote| (remote.name, remote.address.place())).collect::<Vec<_>>())
 }
 
 /// Files of workflows.

@@ -7,6 +7,7 @@
 //! | [`eval`] | the command line of `uwf-eval` |
 //! | `completion` | what TAB offers |
 //! | `names` | what the name of a thread, a step or a node on a command line means |
+//! | `remote` | which remote is meant, and a connection to it |
 //! | [`shell`] | what they share: the process as values, sessions, errors, man pages |
 //!
 //! Nothing but this crate reads the environment, the arguments, the clock or a terminal, installs a handler of signals, or
@@ -21,5 +22,6 @@ pub mod builtin;
 mod completion;
 pub mod eval;
 mod names;
+mod remote;
 pub mod shell;
 pub mod uwf;

@@ -1,5 +1,7 @@
 //! Why something at a remote did not happen, and what to do about it. Never holds a password.
 
+use std::path::PathBuf;
+
 use postgres::error::SqlState;
 use thiserror::Error;
 use uwf_engine::ThreadError;
@@ -87,6 +89,28 @@ pub enum FleetError {
         /// What to type.
         hint: String,
     },
+    /// A file of this home cannot be read or written, or is not what it must be.
+    #[error("cannot use {}: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// What cannot be the name of a remote.
+    #[error("{name:?} cannot be the name of a remote")]
+    RemoteName {
+        /// What was given.
+        name: String,
+    },
+    /// There is a remote of this name with another address.
+    #[error("there is a remote `{name}` already, {url}")]
+    RemoteExists {
+        /// The name.
+        name: String,
+        /// Its address.
+        url: String,
+    },
     /// The lease on a thread is over: somebody else may have the thread. Nothing more may be written for it.
     #[error("the lease on thread {thread} is over (fence {fence})")]
     LeaseLost {
@@ -146,11 +170,22 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// What to do about it, when that can be said.
+    /// What to do about it at the remote of this name, when that can be said.
+    pub fn hint_at(&self, remote: &str) -> Option<String> {
+        self.hint().map(|hint| hint.replace("NAME", remote))
+    }
+
+    /// What to do about it, when that can be said; `NAME` is that of the remote.
     pub fn hint(&self) -> Option<String> {
         match self {
             FleetError::Address { hint, .. } | FleetError::NoRemote { hint, .. } => Some(hint.clone()),
             FleetError::Unreachable { hint, .. } => hint.clone(),
+            FleetError::RemoteName { .. } => {
+                Some("a letter, then letters, digits, `-`, `_` and `.`: at most 64 in all".to_owned())
+            }
+            FleetError::RemoteExists { name, .. } => {
+                Some(format!("another name, or `uwf remote rm {name}` first"))
+            }
             FleetError::Lost { .. } => Some("the same command again goes on where it was".to_owned()),
             FleetError::NotPermitted { .. } => Some(
                 "whoever owns the database grants roles: `uwf remote roles --help` tells which there are"

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use uwf_fleet::FleetError;
 use uwf_snapshot::SnapshotError;
 use uwf_store::StoreError;
 
@@ -206,5 +207,5 @@ macro_rules! without_hint {
 }
 
 with_own_hint!(ThreadError, ConfigError, HomeError, ExportError, WorkflowError);
-with_own_hint!(LockError, StopError);
+with_own_hint!(LockError, StopError, FleetError);
 without_hint!(JournalsError, ThreadIdError, SnapshotError);

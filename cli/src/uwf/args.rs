@@ -14,6 +14,7 @@ mod log;
 mod mcp;
 mod models;
 mod prompt;
+mod remote;
 mod replay;
 mod run;
 mod serve;
@@ -41,6 +42,7 @@ pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::mcp::Mcp;
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
+pub(super) use self::remote::RemoteCommand;
 pub(super) use self::replay::Replay;
 pub(super) use self::run::Run;
 pub(super) use self::serve::Serve;
@@ -65,6 +67,7 @@ const SHOWING: &[&[&str]] = &[
     &["log", "show"],
     &["models"],
     &["prompt", "list"],
+    &["remote", "list"],
     &["step", "list"],
     &["step", "show"],
     &["thread", "artifacts"],
@@ -258,6 +261,9 @@ pub(super) enum Noun {
     /// The configuration in $UWF_HOME/config.yaml
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Remotes: databases that keep threads for several machines
+    #[command(subcommand)]
+    Remote(RemoteCommand),
     /// Show threads in a browser: a web page on this machine
     #[command(
         long_about = "Show threads in a browser: all of them with filters, each with the graph of its workflow, live, its steps, turns, tool \

@@ -17,6 +17,7 @@ pub(super) fn concerns(noun: &Noun) -> bool {
             | Noun::Models(_)
             | Noun::Agents(_)
             | Noun::Init(_)
+            | Noun::Remote(_)
     )
 }
 

@@ -24,6 +24,7 @@ mod logs;
 mod mcp;
 mod models;
 mod prompt;
+mod remote;
 mod replay;
 mod report;
 mod serve;
@@ -117,6 +118,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Cas(command) => cas::run(session, command),
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
+        Noun::Remote(command) => remote::run(session, command),
         Noun::Serve(args) => serve::serve(session, &args),
         Noun::Mcp(args) => mcp::mcp(session, &args),
         Noun::Setup(setup) => setup::run(session, &setup),

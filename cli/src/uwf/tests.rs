@@ -17,6 +17,7 @@ mod paging;
 mod pauses;
 mod played;
 mod reference;
+mod remotes;
 mod replies;
 mod run;
 mod setup;
