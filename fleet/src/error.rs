@@ -46,6 +46,14 @@ pub enum FleetError {
         /// What the database says.
         what: String,
     },
+    /// A rule of the remote is against it: a limit of the team, or that a worker has the thread.
+    #[error("the remote refuses that: {what}")]
+    Refused {
+        /// What the rule says.
+        what: String,
+        /// What to do.
+        hint: Option<String>,
+    },
     /// The database refused for another reason.
     #[error("the remote's database failed: {message}")]
     Database {
@@ -179,7 +187,7 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             FleetError::Address { hint, .. } | FleetError::NoRemote { hint, .. } => Some(hint.clone()),
-            FleetError::Unreachable { hint, .. } => hint.clone(),
+            FleetError::Unreachable { hint, .. } | FleetError::Refused { hint, .. } => hint.clone(),
             FleetError::RemoteName { .. } => {
                 Some("a letter, then letters, digits, `-`, `_` and `.`: at most 64 in all".to_owned())
             }
@@ -246,6 +254,10 @@ impl From<postgres::Error> for FleetError {
         }
         if *code == SqlState::INSUFFICIENT_PRIVILEGE {
             return FleetError::NotPermitted { what: message };
+        }
+        // Raised by functions of the schema.
+        if code.code().starts_with("UWF") {
+            return FleetError::Refused { what: message, hint: db.hint().map(str::to_owned) };
         }
         FleetError::Database { message, code: code.code().to_owned() }
     }

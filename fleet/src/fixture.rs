@@ -91,7 +91,8 @@ impl Postgres {
     /// The same for another login.
     pub fn url_of(&self, login: &str) -> String {
         let socket = self.dir.path().display().to_string().replace('/', "%2F");
-        format!("postgres://{login}@{socket}/postgres")
+        let port = self.port.map_or_else(String::new, |port| format!(":{port}"));
+        format!("postgres://{login}@{socket}{port}/postgres")
     }
 
     /// The port on 127.0.0.1, where it has one.

@@ -27,6 +27,8 @@ pub struct OwnVariable {
     pub value: Hash,
     /// What is known about it.
     pub tags: BTreeMap<String, String>,
+    /// The nodes that its node names in its text, where no reference leads to them: the steps of failed attempts.
+    pub also: Vec<Hash>,
 }
 
 /// A thread as it stands: what of it is no node.
@@ -38,8 +40,6 @@ pub struct RemoteHead {
     pub tags: BTreeMap<String, String>,
     /// Its own variables but that: failed attempts, what was undone, options, a pause, and the threads that it called.
     pub variables: Vec<OwnVariable>,
-    /// Nodes that must be there beside those that these name.
-    pub also: Vec<Hash>,
 }
 
 impl RemoteHead {
@@ -51,20 +51,19 @@ impl RemoteHead {
         thread::check_exists(store, thread)?;
         let own = |name: String| -> Result<Option<OwnVariable>, FleetError> {
             let found = store.vars().get_now(&name)?;
-            Ok(found.map(|found| OwnVariable { name, value: found.value, tags: found.tags }))
+            Ok(found.map(|found| OwnVariable { name, value: found.value, tags: found.tags, also: vec![] }))
         };
         let head = own(format!("{HEADS}{thread}"))?.expect("it exists");
-        let mut this = RemoteHead { head: head.value, tags: head.tags, variables: vec![], also: vec![] };
+        let mut this = RemoteHead { head: head.value, tags: head.tags, variables: vec![] };
         let (mut of, mut level) = (*thread, 0);
         loop {
             for prefix in [UNDOS, OPTIONS, PAUSES, CHILDREN] {
                 this.variables.extend(own(format!("{prefix}{of}"))?);
             }
             for failed in thread::all_failures(store, Some(&of))? {
-                let Ok(steps) = failed.steps else { continue };
+                let Ok(also) = failed.steps else { continue };
                 let (name, value, tags) = (failed.variable.name, failed.variable.value, failed.variable.tags);
-                this.variables.push(OwnVariable { name, value, tags });
-                this.also.extend(steps);
+                this.variables.push(OwnVariable { name, value, tags, also });
             }
             // The thread that it called last may be in the middle of its steps.
             let calls = this.variables.last().is_some_and(|last| last.name.starts_with(CHILDREN))
@@ -81,8 +80,9 @@ impl RemoteHead {
 
     /// All nodes that must be at the remote for it.
     pub fn roots(&self) -> Vec<Hash> {
-        let named = self.variables.iter().map(|variable| variable.value);
-        [self.head].into_iter().chain(named).chain(self.also.iter().copied()).collect()
+        let named =
+            self.variables.iter().flat_map(|variable| [&variable.value].into_iter().chain(&variable.also));
+        [&self.head].into_iter().chain(named).copied().collect()
     }
 
     /// The status that its tags tell.
@@ -96,8 +96,13 @@ impl RemoteHead {
     /// # Errors
     /// A node is missing or of another kind, or the variables cannot be written.
     pub fn write(&self, store: &Store, thread: &ThreadId) -> Result<(), FleetError> {
-        let head =
-            OwnVariable { name: format!("{HEADS}{thread}"), value: self.head, tags: self.tags.clone() };
+        let named = |prefix: &str, tags| OwnVariable {
+            name: format!("{prefix}{thread}"),
+            value: self.head,
+            tags,
+            also: vec![],
+        };
+        let head = named(HEADS, self.tags.clone());
         let was_brought = store.vars().get_now(&format!("{BROUGHT}{thread}"))?.is_some();
         let here = thread::stands_at(store, thread)?;
         if let Some(here) = here.filter(|here| !was_brought && *here != self.head)
@@ -105,8 +110,7 @@ impl RemoteHead {
         {
             return Err(FleetError::Diverged { thread: thread.to_string(), here, there: self.head });
         }
-        let mark =
-            OwnVariable { name: format!("{BROUGHT}{thread}"), value: self.head, tags: BTreeMap::new() };
+        let mark = named(BROUGHT, BTreeMap::new());
         let mark = Some(&mark).filter(|_| was_brought || here.is_none());
         let chosen = |variable: &&OwnVariable| !variable.name.starts_with(OPTIONS);
         let mut changes = removal(store, thread, &self.variables)?;
@@ -185,18 +189,19 @@ pub fn read(
         client.query_opt("SELECT head, tags FROM uwf.thread WHERE team = $1 AND id = $2", &[&team, &key])?;
     let Some(row) = found else { return Ok(None) };
     let rows = client.query(
-        "SELECT name, value, tags FROM uwf.variable WHERE team = $1 AND thread = $2 ORDER BY name",
+        "SELECT name, value, tags, also FROM uwf.variable WHERE team = $1 AND thread = $2 ORDER BY name",
         &[&team, &key],
     )?;
     let variable = |row: &postgres::Row| {
         let value = hash_in(row.get(1), thread)?;
-        Ok(OwnVariable { name: row.get(0), value, tags: tags_in(row.get(2), thread)? })
+        let also: Vec<&str> = row.get(3);
+        let also = also.into_iter().map(|hash| hash_in(hash, thread)).collect::<Result<_, _>>()?;
+        Ok(OwnVariable { name: row.get(0), value, tags: tags_in(row.get(2), thread)?, also })
     };
     Ok(Some(RemoteHead {
         head: hash_in(row.get(0), thread)?,
         tags: tags_in(row.get(1), thread)?,
         variables: rows.iter().map(variable).collect::<Result<_, FleetError>>()?,
-        also: Vec::new(),
     }))
 }
 
@@ -249,12 +254,14 @@ fn write_variables(
         "DELETE FROM uwf.variable WHERE team = $1 AND thread = $2 AND name <> ALL ($3) AND NOT starts_with(name, $4)",
         &[&team, &thread.as_str(), &names, &OPTIONS],
     )?;
-    for OwnVariable { name, value, tags } in variables {
+    for OwnVariable { name, value, tags, also } in variables {
+        let also: Vec<&str> = also.iter().map(Hash::as_str).collect();
         transaction.execute(
-            "INSERT INTO uwf.variable (team, thread, name, value, tags) VALUES ($1, $2, $3, $4, $5)
-             ON CONFLICT (team, thread, name) DO UPDATE SET value = excluded.value, tags = excluded.tags
+            "INSERT INTO uwf.variable (team, thread, name, value, tags, also) VALUES ($1, $2, $3, $4, $5, $7)
+             ON CONFLICT (team, thread, name) DO UPDATE
+                 SET value = excluded.value, tags = excluded.tags, also = excluded.also
              WHERE NOT starts_with(excluded.name, $6)",
-            &[&team, &thread.as_str(), &name, &value.as_str(), &json!(tags), &OPTIONS],
+            &[&team, &thread.as_str(), &name, &value.as_str(), &json!(tags), &OPTIONS, &also],
         )?;
     }
     Ok(())

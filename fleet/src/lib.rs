@@ -12,6 +12,7 @@
 //! | [`address`] | a remote's URL: what of it is ours, what the driver's; never a password |
 //! | [`connect`] | a connection: passwords from where libpq has them, TLS, time limits |
 //! | [`schema`] | the tables, in versions |
+//! | [`access`] | roles, teams and their limits |
 //! | [`remote`] | the remotes that a home knows, by name |
 //! | [`nodes`] | which nodes are there, putting and getting them, each checked by a second digest |
 //! | [`heads`] | where a thread stands, and its own variables |
@@ -35,6 +36,7 @@
     allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
 )]
 
+pub mod access;
 pub mod address;
 pub mod connect;
 pub mod error;

@@ -139,7 +139,9 @@ pub fn get<'h>(
 }
 
 /// Puts all that can be reached from these nodes, but for what is `known` to be at the remote with all that it refers to; what
-/// was put is known then. Each node comes after all that it refers to, so that whatever is there is whole.
+/// was put is known then. Each node comes after all that it refers to, so that whatever is there is whole. The remote is asked
+/// for each of them, not for those on top alone: what it has is safe from its garbage collection when it was asked for, until a
+/// head names it.
 ///
 /// # Errors
 /// A node cannot be read, the remote has another one of the same hash, or the connection was lost: the same again goes on.
@@ -159,7 +161,7 @@ pub fn put(
         nodes.insert(hash, node);
     }
     let order = ordered(nodes.keys().copied(), &|hash| nodes.get(hash).map(|node| node.refs.clone()));
-    let lacking = lacks(client, team, &nodes)?;
+    let lacking = lacks(client, &nodes)?;
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for hash in order.iter().filter(|hash| lacking.contains(hash)) {
         let node = &nodes[hash];
@@ -195,17 +197,12 @@ fn ordered(all: impl Iterator<Item = Hash>, refs: &dyn Fn(&Hash) -> Option<Vec<H
     order
 }
 
-/// Which of these the remote lacks.
-fn lacks(
-    client: &mut Client,
-    team: &str,
-    nodes: &BTreeMap<Hash, RemoteNode>,
-) -> Result<BTreeSet<Hash>, FleetError> {
+/// Which of these the remote lacks. Those that it has are kept for a while from now on, whoever collects garbage.
+fn lacks(client: &mut Client, nodes: &BTreeMap<Hash, RemoteNode>) -> Result<BTreeSet<Hash>, FleetError> {
     let mut lacking: BTreeSet<Hash> = nodes.keys().copied().collect();
     let names: Vec<&str> = nodes.keys().map(Hash::as_str).collect();
     for batch in names.chunks(BATCH) {
-        let sql = "SELECT hash, digest FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
-        for row in client.query(sql, &[&team, &batch])? {
+        for row in client.query("SELECT hash, digest FROM uwf.have($1)", &[&batch])? {
             let hash = hash_in(row.get(0))?;
             same(&nodes[&hash], row.get(1))?;
             lacking.remove(&hash);

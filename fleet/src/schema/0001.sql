@@ -10,12 +10,12 @@ CREATE TABLE uwf.version (
 );
 
 CREATE TABLE uwf.team (
-    name          text COLLATE "C" PRIMARY KEY,
-    budget_usd    numeric,
-    budget_period text,
-    max_threads   int,
-    max_nodes     bigint,
-    max_bytes     bigint
+    name          text COLLATE "C" PRIMARY KEY CHECK (name ~ '^[a-z0-9][a-z0-9_-]{0,39}$'),   -- it is part of the names of channels
+    budget_usd    numeric CHECK (budget_usd >= 0),
+    budget_period text CHECK (budget_period IN ('day', 'month')),      -- none: in all
+    max_threads   int CHECK (max_threads >= 0),
+    max_nodes     bigint CHECK (max_nodes >= 0),
+    max_bytes     bigint CHECK (max_bytes >= 0)
 );
 INSERT INTO uwf.team (name) VALUES ('default');
 
@@ -90,6 +90,7 @@ CREATE TABLE uwf.variable (
     name   text COLLATE "C" NOT NULL,
     value  text COLLATE "C" NOT NULL,
     tags   jsonb NOT NULL DEFAULT '{}',
+    also   text[] COLLATE "C" NOT NULL DEFAULT '{}',   -- the nodes that `value` names in its text: they are not garbage
     PRIMARY KEY (team, thread, name),
     FOREIGN KEY (team, thread) REFERENCES uwf.thread ON DELETE CASCADE
 );
@@ -116,7 +117,9 @@ CREATE TABLE uwf.event (
     kind   text NOT NULL,
     worker text,
     fence  bigint,
-    data   jsonb NOT NULL DEFAULT '{}'
+    data   jsonb NOT NULL DEFAULT '{}',
+    -- Budgets are sums of these.
+    CONSTRAINT cost CHECK (kind <> 'step' OR coalesce((data ->> 'cost_usd')::float8, 0) >= 0)
 );
 CREATE INDEX event_team ON uwf.event (team, at);
 CREATE INDEX event_thread ON uwf.event (team, thread, id);
@@ -135,6 +138,121 @@ CREATE TABLE uwf.worker (
     PRIMARY KEY (team, name)
 );
 
+-- What each team has, for its limits; in several rows, so that those who write at the same time do not wait for each other.
+CREATE TABLE uwf.usage (
+    team    text COLLATE "C" NOT NULL,
+    slot    int NOT NULL,
+    threads bigint NOT NULL DEFAULT 0,
+    nodes   bigint NOT NULL DEFAULT 0,
+    bytes   bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (team, slot)
+) WITH (fillfactor = 50);
+
+-- Counts, and holds what there is then against the limits of the team. Who writes at the same time is not seen: a limit can be
+-- exceeded by what is being written just then.
+CREATE FUNCTION uwf.count_usage(whose text, threads bigint, nodes bigint, bytes bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS $$
+DECLARE
+    may uwf.team;
+    has record;
+    over text;
+BEGIN
+    INSERT INTO uwf.usage AS u (team, slot, threads, nodes, bytes)
+    VALUES (whose, pg_backend_pid() % 16, $2, $3, $4)
+    ON CONFLICT (team, slot) DO UPDATE
+        SET threads = u.threads + excluded.threads, nodes = u.nodes + excluded.nodes, bytes = u.bytes + excluded.bytes;
+    SELECT * INTO may FROM uwf.team WHERE name = whose;
+    IF NOT ($2 > 0 AND may.max_threads IS NOT NULL OR $3 > 0 AND (may.max_nodes IS NOT NULL OR may.max_bytes IS NOT NULL)) THEN
+        RETURN;
+    END IF;
+    SELECT sum(u.threads) AS threads, sum(u.nodes) AS nodes, sum(u.bytes) AS bytes INTO has FROM uwf.usage u WHERE u.team = whose;
+    over := CASE
+        WHEN $2 > 0 AND has.threads > may.max_threads THEN format('%s threads, and this would be %s', may.max_threads, has.threads)
+        WHEN $3 > 0 AND has.nodes > may.max_nodes THEN format('%s nodes, and these would make it %s', may.max_nodes, has.nodes)
+        WHEN $3 > 0 AND has.bytes > may.max_bytes THEN format('%s bytes of nodes, and these would make it %s', may.max_bytes, has.bytes)
+    END;
+    IF over IS NOT NULL THEN
+        RAISE EXCEPTION 'team % may have %', whose, over USING ERRCODE = 'UWF01',
+            HINT = format('the owner of the remote removes threads that are over (`uwf remote prune`, `uwf remote gc`), or raises the limit: `uwf remote team set NAME %s --help`', whose);
+    END IF;
+END $$;
+REVOKE EXECUTE ON FUNCTION uwf.count_usage FROM PUBLIC;
+
+CREATE FUNCTION uwf.count_nodes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS $$
+DECLARE
+    sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    PERFORM uwf.count_usage(team, 0, sign * count(*), sign * sum(size::bigint)::bigint) FROM changed GROUP BY team;
+    RETURN NULL;
+END $$;
+CREATE FUNCTION uwf.count_threads() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS $$
+DECLARE
+    sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+    PERFORM uwf.count_usage(team, sign * count(*), 0, 0) FROM changed GROUP BY team;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER added AFTER INSERT ON uwf.node REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_nodes();
+CREATE TRIGGER removed AFTER DELETE ON uwf.node REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_nodes();
+CREATE TRIGGER added AFTER INSERT ON uwf.thread REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_threads();
+CREATE TRIGGER removed AFTER DELETE ON uwf.thread REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_threads();
+
+-- Which of these nodes are there, of the team of whoever asks. They count as put just now, or a short time ago: whoever collects
+-- garbage leaves them alone until the head that needs them is set. A node that is being collected is not there. Locked in the order
+-- of their hashes, so that nobody waits for another in a circle.
+CREATE FUNCTION uwf.have(hashes text[]) RETURNS TABLE (hash text, digest bytea)
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS $$
+WITH mine AS MATERIALIZED (SELECT uwf.team() AS team, clock_timestamp() - interval '30 min' AS young),
+old AS (
+    SELECT n.team, n.hash FROM uwf.node n
+    WHERE n.team = (SELECT team FROM mine) AND n.hash = ANY (hashes) AND n.put < (SELECT young FROM mine)
+    ORDER BY n.hash FOR NO KEY UPDATE),
+confirmed AS (
+    UPDATE uwf.node n SET put = clock_timestamp() FROM old
+    WHERE n.team = old.team AND n.hash = old.hash RETURNING n.hash, n.digest)
+SELECT confirmed.hash, confirmed.digest FROM confirmed
+UNION ALL
+SELECT n.hash, n.digest FROM uwf.node n
+WHERE n.team = (SELECT team FROM mine) AND n.hash = ANY (hashes) AND n.put >= (SELECT young FROM mine)
+$$;
+REVOKE EXECUTE ON FUNCTION uwf.have FROM PUBLIC;
+
+-- Who may not lease does not touch what is leased: where a thread stands, and its variables.
+CREATE FUNCTION uwf.refuse_leased() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+    AS $$
+DECLARE
+    thread record;
+BEGIN
+    IF TG_TABLE_NAME = 'variable' THEN
+        SELECT id, state, worker INTO thread FROM uwf.thread
+        WHERE team = coalesce(NEW.team, OLD.team) AND id = coalesce(NEW.thread, OLD.thread) FOR NO KEY UPDATE;
+    ELSE
+        thread := OLD;
+    END IF;
+    IF thread.state = 'leased' THEN
+        RAISE EXCEPTION 'worker % has thread % just now', thread.worker, thread.id USING ERRCODE = 'UWF02',
+            HINT = format('wait until it has ended, or `uwf thread cancel %s --remote NAME`', thread.id);
+    END IF;
+    RETURN coalesce(NEW, OLD);
+END $$;
+CREATE TRIGGER leased BEFORE UPDATE OF head, tags, status, role ON uwf.thread FOR EACH ROW
+    WHEN (OLD.state = 'leased' AND NOT has_column_privilege('uwf.thread', 'lease_until', 'UPDATE'))
+    EXECUTE FUNCTION uwf.refuse_leased();
+CREATE TRIGGER leased BEFORE INSERT OR UPDATE OR DELETE ON uwf.variable FOR EACH ROW
+    WHEN (NOT has_column_privilege('uwf.thread', 'lease_until', 'UPDATE'))
+    EXECUTE FUNCTION uwf.refuse_leased();
+
 -- The owner of the schema keeps it for all teams; everybody else has the rows of a team.
 ALTER TABLE uwf.team     ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.member   ENABLE ROW LEVEL SECURITY;
@@ -144,6 +262,7 @@ ALTER TABLE uwf.variable ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.journal  ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.event    ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.worker   ENABLE ROW LEVEL SECURITY;
+ALTER TABLE uwf.usage    ENABLE ROW LEVEL SECURITY;
 -- As a subselect the function is asked once a query, not once a row.
 CREATE POLICY of_team ON uwf.team     USING (name = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.member   USING (team = (SELECT uwf.team()));
@@ -151,5 +270,9 @@ CREATE POLICY of_team ON uwf.node     USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.thread   USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.variable USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.journal  USING (team = (SELECT uwf.team()));
-CREATE POLICY of_team ON uwf.event    USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.worker   USING (team = (SELECT uwf.team()));
+CREATE POLICY of_team ON uwf.usage    USING (team = (SELECT uwf.team()));
+-- What a step has cost is told by those alone who may lease a thread.
+CREATE POLICY of_team ON uwf.event FOR SELECT USING (team = (SELECT uwf.team()));
+CREATE POLICY told ON uwf.event FOR INSERT WITH CHECK (team = (SELECT uwf.team())
+    AND (kind <> 'step' OR (SELECT has_column_privilege('uwf.thread', 'lease_until', 'UPDATE'))));
