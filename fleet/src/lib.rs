@@ -21,6 +21,7 @@
 //! | [`journal`] | the lines of a step that is going on |
 //! | [`workspace`] | the directory that a thread works in, on another machine |
 //! | [`worker`] | the loop: claim, pull, step, push |
+//! | [`garbage`] | nodes that nothing needs any more |
 //! | [`view`] | what programs are shown of a remote |
 //!
 //! # Invariants
@@ -43,6 +44,7 @@ pub mod error;
 #[cfg(any(test, feature = "fixture"))]
 #[doc(hidden)]
 pub mod fixture;
+pub mod garbage;
 pub mod heads;
 pub mod journal;
 pub mod nodes;
