@@ -17,6 +17,7 @@
 //! | the same call again and again | [`repeated`] |
 //! | a conversation that grows too long | [`left_out`]; when that is not enough, [`summarise`] and then [`summary`] |
 //! | an answer that is none, told to another model | [`extraction`], [`extraction_of`] |
+//! | what another role claims of its work, told to a model that judges it | [`CLAIMS_RULES`], [`claims`](claims()) |
 //! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the example |
 //!
 //! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
@@ -28,6 +29,7 @@
     allow(clippy::disallowed_methods, reason = "tests are programs: they have an environment and a clock")
 )]
 
+mod claims;
 mod correction;
 mod example;
 mod external;
@@ -41,6 +43,7 @@ mod system;
 mod templates;
 mod views;
 
+pub use claims::{CLAIMS_RULES, claims};
 pub use correction::correction;
 pub use example::{copied_placeholder, placeholders};
 pub use external::{RESUMED, SaidView, asked_anew, transcript};
@@ -54,9 +57,9 @@ pub use run::{
 pub use system::system;
 pub use templates::PromptError;
 pub use views::{
-    ArtifactView, ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView, LeftOutView,
-    NudgeView, OpeningView, ProjectFileView, ProjectView, RepeatedView, RoleView, SkillView, SystemView,
-    ViolationView, WorkspaceView,
+    ArtifactView, ClaimsView, ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView,
+    LeftOutView, NudgeView, OpeningView, ProjectFileView, ProjectView, RepeatedView, RoleView, SkillView,
+    SystemView, ViolationView, WorkspaceView,
 };
 
 #[cfg(test)]

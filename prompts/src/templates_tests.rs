@@ -1,5 +1,5 @@
 use super::*;
-use crate::{correction, external, extraction, opening, project, run, system, views};
+use crate::{claims, correction, external, extraction, opening, project, run, system, views};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -41,6 +41,7 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<views::LeftOutView<'_>>(),
         check::<run::Summarise>(),
         check::<run::Summary<'_>>(),
+        check::<claims::Claims<'_>>(),
         check::<correction::NoFrontmatter>(),
         check::<correction::NotMapping<'_>>(),
         check::<correction::BadYaml<'_>>(),
@@ -54,8 +55,14 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<external::TranscriptPart<'_>>(),
         check::<external::AskedAnew<'_>>(),
     ]);
-    let sentences =
-        ["interrupted", "missing_empty", "missing_only_reasoning", "missing_tool_call", "resumed"];
+    let sentences = [
+        "claims_rules",
+        "interrupted",
+        "missing_empty",
+        "missing_only_reasoning",
+        "missing_tool_call",
+        "resumed",
+    ];
     let known: BTreeSet<String> =
         checked.into_iter().chain(sentences).map(|name| format!("{name}.md")).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");

@@ -247,6 +247,19 @@ pub enum CorrectionView<'a> {
     },
 }
 
+/// What another role claims of its work; see [`claims`](crate::claims()).
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimsView<'a> {
+    /// The role that claims it.
+    pub role: &'a str,
+    /// What it was asked for.
+    pub asked: &'a str,
+    /// What it did, and what came back.
+    pub evidence: &'a str,
+    /// The claims, a sentence each.
+    pub claims: &'a [String],
+}
+
 /// One way in which the fields do not obey the schema.
 #[derive(Clone, Copy, Debug)]
 pub struct ViolationView<'a> {

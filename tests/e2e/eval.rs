@@ -12,6 +12,10 @@ use crate::site::{EVAL, Said, Site, example, search_path};
 
 #[path = "eval/again.rs"]
 mod again;
+#[path = "eval/claims.rs"]
+mod claims;
+#[path = "eval/foreign.rs"]
+mod foreign;
 #[path = "eval/infrastructure.rs"]
 mod infrastructure;
 

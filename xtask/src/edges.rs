@@ -23,7 +23,18 @@ mod tests {
         ("prompts", &["uwf-store", "uwf-workflow"]),
         ("tools", &["uwf-store"]),
         ("agent", &["uwf-engine", "uwf-prompts", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
-        ("eval", &["uwf-agent", "uwf-engine", "uwf-snapshot", "uwf-store", "uwf-tools", "uwf-workflow"]),
+        (
+            "eval",
+            &[
+                "uwf-agent",
+                "uwf-engine",
+                "uwf-prompts",
+                "uwf-snapshot",
+                "uwf-store",
+                "uwf-tools",
+                "uwf-workflow",
+            ],
+        ),
         ("fleet", &["uwf-engine", "uwf-snapshot", "uwf-store", "uwf-workflow"]),
         ("web", &["uwf-agent", "uwf-engine", "uwf-eval", "uwf-store", "uwf-workflow"]),
         (

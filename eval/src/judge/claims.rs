@@ -1,6 +1,8 @@
 //! What a text claims that can be looked up: files, commands that were run, numbers of tests. Pure.
 //!
-//! Conservative: what may be meant otherwise is no claim.
+//! Conservative: what may be meant otherwise is no claim. What else is said is a statement, which only a model can judge.
+
+use uwf_store::excerpt;
 
 /// What a text claims.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +28,13 @@ const COUNTED: [&str; 10] =
 /// What stands before a command that was run.
 const RAN: [&str; 6] = ["ran", "run", "running", "executed", "executing", "running:"];
 
+/// No more statements of a text are judged.
+const MOST: usize = 20;
+/// No statement is longer, in characters.
+const LONGEST: usize = 400;
+/// Fewer words state nothing.
+const FEWEST: usize = 3;
+
 /// The claims of a text, in order and none twice.
 pub(super) fn claims(text: &str) -> Vec<Claim> {
     let mut found = Vec::new();
@@ -50,6 +59,52 @@ pub(super) fn claims(text: &str) -> Vec<Claim> {
     }
     found.sort();
     found.dedup();
+    found
+}
+
+/// The sentences of a text that claim something which cannot be looked up: without a command that was run, a count of tests,
+/// or a question. The first of them, each no longer than a model needs.
+pub(super) fn statements(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in prose(text) {
+        let line = line.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '`' | '$' | '"'));
+        for sentence in sentences(line) {
+            let is_looked_up = claims(sentence).iter().any(|claim| !matches!(claim, Claim::Path(_)));
+            let is_short = sentence.split_whitespace().count() < FEWEST;
+            let told = excerpt(sentence, LONGEST).into_owned();
+            if !is_looked_up && !is_short && !sentence.ends_with('?') && !found.contains(&told) {
+                found.push(told);
+            }
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// The lines of a text outside of fences and headings.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let line = line.trim_start();
+        let is_fence = line.starts_with("```");
+        fenced ^= is_fence;
+        !fenced && !is_fence && !line.starts_with('#')
+    })
+}
+
+/// The sentences of a line: what ends in a full stop, an exclamation or a question mark that a blank or nothing follows.
+fn sentences(line: &str) -> Vec<&str> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    let ends = line.char_indices().filter(|(at, c)| {
+        let next = line[at + c.len_utf8()..].chars().next();
+        matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace)
+    });
+    for (at, _) in ends {
+        found.push(line[from..=at].trim());
+        from = at + 1;
+    }
+    found.push(line[from..].trim());
+    found.retain(|sentence| !sentence.is_empty());
     found
 }
 
@@ -119,6 +174,18 @@ mod tests {
     fn files_commands_and_counts_are_claims() {
         let text = "I changed `src/add.py:12` and `add.sh`. I ran `sh test.sh`: 3 tests passed, 12 passed, 0 errors.";
         assert_eq!(told(text), ["path add.sh", "path src/add.py", "ran sh test.sh", "12 passed", "3 tests"]);
+    }
+
+    #[test]
+    fn what_cannot_be_looked_up_is_a_statement() {
+        let text = "---\n$status: done\nsummary: It adds both numbers. Is it fast?\n---\n# What I have done here\n\
+                    - `add.sh` prints 1.5 now. I ran `sh test.sh` twice.\n```\nthis is no claim\n```\nDone. 3 tests passed there.\n\
+                    - `add.sh` prints 1.5 now.";
+        assert_eq!(statements(text), ["summary: It adds both numbers.", "`add.sh` prints 1.5 now."]);
+        assert_eq!(statements(&"It is so. And so it is! ".repeat(30)), ["It is so.", "And so it is!"]);
+        let many: String = (0..30).map(|at| format!("It is number {at}. ")).collect();
+        assert_eq!(statements(&many).len(), MOST);
+        assert_eq!(statements(&format!("a b {}", "é".repeat(1000)))[0].chars().count(), LONGEST + 1);
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Bench<'_> {
         match builtin {
             Builtin::FrontmatterCompliance => frontmatter::judge(self),
             Builtin::UpstreamConsumption => upstream::judge(self),
-            Builtin::Hallucination => hallucination::judge(self),
+            Builtin::Hallucination { model } => hallucination::judge(self, model.as_ref()),
             Builtin::TokenStats => tokens::judge(self),
             Builtin::Cost { budget } => sizes::cost(self, *budget),
             Builtin::DiffSize { budget } => sizes::diff(self, *budget),

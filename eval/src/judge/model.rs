@@ -25,7 +25,7 @@ const SHOWN: usize = 20_000;
 /// How often it may look at the workspace.
 const TURNS: u64 = 20;
 /// How long one vote may take.
-const TIME: Duration = Duration::from_secs(600);
+pub(super) const TIME: Duration = Duration::from_secs(600);
 /// How often it is looked whether this program is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// What it may look with.
@@ -152,7 +152,7 @@ fn section(title: &str, text: &str) -> String {
 }
 
 /// The value of a future that works elsewhere; this thread sleeps meanwhile. None where this program is to stop.
-fn waited_for<T>(future: impl Future<Output = T>, stop: &StopSignal) -> Option<T> {
+pub(super) fn waited_for<T>(future: impl Future<Output = T>, stop: &StopSignal) -> Option<T> {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {

@@ -57,6 +57,7 @@ pub struct Hallucination {
 
 /// What one step claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StepClaims {
     /// Who played.
     pub role: String,
@@ -67,6 +68,20 @@ pub struct StepClaims {
     /// How many claims were checked.
     #[serde(default)]
     pub checked: u64,
+    /// What a model said of claims that cannot be looked up, where one was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_model: Vec<ClaimByModel>,
+}
+
+/// What a model said of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimByModel {
+    /// The claim.
+    pub claim: String,
+    /// Whether it holds: `yes`, `no` or `unknown`.
+    pub holds: String,
+    /// Why, in its words.
+    pub reason: String,
 }
 
 /// `token-stats`: what the steps used.

@@ -28,7 +28,8 @@ use crate::EvalError;
 
 pub use self::evaluation::{CaseRef, EvalConfig, Evaluation, TaskRef};
 pub use self::judged::{
-    Frontmatter, Hallucination, InvalidStep, StepClaims, StepTokens, StepUpstream, TokenStats, Upstream,
+    ClaimByModel, Frontmatter, Hallucination, InvalidStep, StepClaims, StepTokens, StepUpstream, TokenStats,
+    Upstream,
 };
 pub use self::run::{EvalRun, RunConfig, RunJudge};
 pub use self::sample::Sample;

@@ -54,8 +54,11 @@ pub enum Builtin {
     FrontmatterCompliance,
     /// The part of what roles were given that they used.
     UpstreamConsumption,
-    /// The part of what answers claim that the record has.
-    Hallucination,
+    /// The part of what answers claim that holds: looked up in the record, then asked of a model where one is named.
+    Hallucination {
+        /// Who is asked about what cannot be looked up.
+        model: Option<ClaimsModel>,
+    },
     /// What the steps used; informational.
     TokenStats,
     /// What the thread cost.
@@ -75,6 +78,15 @@ pub enum Builtin {
         /// How long it may take.
         timeout: Duration,
     },
+}
+
+/// A model that is asked about claims which the record neither confirms nor refutes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimsModel {
+    /// Its name.
+    pub model: String,
+    /// What it may cost for a case, in USD.
+    pub max_cost: Option<f64>,
 }
 
 /// The names of the judges that come with the program.
@@ -140,7 +152,8 @@ fn judge(reader: &mut Reader<'_>, of: &Section<'_>) -> Option<JudgeSpec> {
     let weight =
         if of.has("weight") { reader.number(of, "weight", |weight| weight >= 0.0) } else { Some(1.0) };
     let is_builtin = reader.flag(of, "builtin").unwrap_or(false);
-    let given = [is_builtin, of.has("entry"), of.has("model")];
+    // One that is built in may ask a model, too.
+    let given = [is_builtin, of.has("entry"), of.has("model") && !is_builtin];
     let kind = match given {
         [true, false, false] => builtin(reader, of, name.as_deref()?),
         [false, true, false] => script(reader, of),
@@ -169,7 +182,9 @@ fn builtin(reader: &mut Reader<'_>, of: &Section<'_>, name: &str) -> Option<Judg
     let (allowed, kind): (&[&str], _) = match name {
         "frontmatter-compliance" => (&[], Builtin::FrontmatterCompliance),
         "upstream-consumption" => (&[], Builtin::UpstreamConsumption),
-        "hallucination" => (&[], Builtin::Hallucination),
+        "hallucination" => {
+            (&["model", "maxCost"], Builtin::Hallucination { model: claims_model(reader, of) })
+        }
         "token-stats" => (&[], Builtin::TokenStats),
         "cost" => (&["budget"], Builtin::Cost { budget: reader.number(of, "budget", |usd| usd > 0.0) }),
         "diff-size" => {
@@ -187,6 +202,16 @@ fn builtin(reader: &mut Reader<'_>, of: &Section<'_>, name: &str) -> Option<Judg
     };
     others(reader, of, &[&["name", "weight", "builtin"], allowed].concat());
     Some(JudgeKind::Builtin(kind))
+}
+
+fn claims_model(reader: &mut Reader<'_>, of: &Section<'_>) -> Option<ClaimsModel> {
+    let max_cost = reader.number(of, "maxCost", |usd| usd >= 0.0);
+    if of.has("maxCost") && !of.has("model") {
+        let message = "`maxCost` says nothing without a `model`, which it is for".to_owned();
+        reader.problem_at_key(&of.below("maxCost"), message);
+    }
+    let model = of.has("model").then(|| reader.required_text(of, "model")).flatten()?;
+    Some(ClaimsModel { model, max_cost })
 }
 
 fn script(reader: &mut Reader<'_>, of: &Section<'_>) -> Option<JudgeKind> {

@@ -25,7 +25,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 pub use self::error::TaskError;
-pub use self::judges::{BUILTINS, Builtin, JudgeKind, JudgeSpec};
+pub use self::judges::{BUILTINS, Builtin, ClaimsModel, JudgeKind, JudgeSpec};
 pub use self::tree::{TreeError, copy, copy_left};
 
 /// The file that says what a task is.

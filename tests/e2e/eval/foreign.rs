@@ -1,0 +1,150 @@
+//! The same cases scored by an evaluator that others wrote, Inspect AI: the same answers and workspaces, the same judge scripts.
+//!
+//! Skipped, and said so, without it (`python3 -m venv target/inspect && target/inspect/bin/pip install --no-deps -r
+//! tests/inspect/requirements.txt`), unless UWF_REQUIRE_INSPECT is set.
+//!
+//! Both define the same score of a case, the same mean of a task over its repeats, the same mean over tasks and the same
+//! standard error of a mean, s/√n. What they make of the standard error differs, and is compared by way of it: Inspect prints
+//! it as it is (its intervals are of 1.96 of them), an interval here is Student's, kept from 0 to 1. Of two tasks that
+//! interval is as wide as a score can be, so that it is compared for each task over its repeats. The interval over these
+//! tasks has no counterpart: the nearest, `stderr(cluster=…)`, has neither degrees of freedom nor n/(n − 1).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::*;
+
+/// The tasks, and how often each is run.
+const TASKS: [&str; 2] = ["fix-off-by-one", "names-with-blanks"];
+const REPEATS: usize = 8;
+/// Student's t of 95 % with so many degrees of freedom, by the number of samples.
+const T: [(usize, f64); 2] = [(2, 12.706_204_736), (REPEATS, 2.364_624_252)];
+/// Both write numbers in full; sums are made in another order.
+const CLOSE: f64 = 1e-9;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The Python that has Inspect, if it is here.
+fn python() -> Option<PathBuf> {
+    let python = root().join("target/inspect/bin/python");
+    let mut asked = Command::new(&python);
+    asked.args(["-c", "import inspect_ai"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if asked.status().is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    assert!(std::env::var_os("UWF_REQUIRE_INSPECT").is_none(), "Inspect AI is required and not installed");
+    // Not by eprintln!: what a passing test prints is shown to nobody.
+    let skipped = "skipped: Inspect AI is not here (python3 -m venv target/inspect && target/inspect/bin/pip \
+                   install --no-deps -r tests/inspect/requirements.txt)";
+    writeln!(std::io::stderr(), "{skipped}").unwrap();
+    None
+}
+
+/// Copies an example task without the judges that are built in, which nobody else has.
+fn task(site: &Site, name: &str) {
+    let (from, to) = (example(&format!("eval/{name}")), site.workspace());
+    let copied = Command::new("cp").args(["-R", &from]).arg(&to).status().unwrap();
+    assert!(copied.success());
+    let file = to.join(name).join("task.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let lines = text.lines().filter(|line| !line.contains("builtin: true")).map(|line| format!("{line}\n"));
+    fs::write(&file, lines.collect::<String>()).unwrap();
+}
+
+/// What Inspect is told of a task: its judges, and its cases as they were left.
+fn told(site: &Site, shown: &Value, name: &str) -> Value {
+    let dir = site.workspace().join(name).canonicalize().unwrap();
+    let cases = shown["cases"].as_array().unwrap().iter().filter(|case| case["task"] == name);
+    let judge = |judge: &Value| {
+        let script =
+            ["sh", "py"].map(|kind| dir.join(format!("judges/{}.{kind}", judge["name"].as_str().unwrap())));
+        let entry = script.iter().find(|file| file.exists()).unwrap();
+        json!({"name": judge["name"], "weight": judge["weight"], "entry": entry})
+    };
+    let case = |case: &Value| {
+        let thread = case["thread"].as_str().unwrap();
+        let workspace = format!(".local/share/uwf/eval/n/{name}/{}", case["repeat"]);
+        let answer = site.uwf(&["thread", "read", thread]).ok().out;
+        json!({"repeat": case["repeat"], "thread": thread, "workspace": site.home().join(workspace), "answer": answer})
+    };
+    let cases: Vec<&Value> = cases.collect();
+    let judges: Vec<Value> = cases[0]["judges"].as_array().unwrap().iter().map(judge).collect();
+    let cases: Vec<Value> = cases.into_iter().map(case).collect();
+    json!({"name": name, "prompt": "as recorded", "judges": judges, "cases": cases})
+}
+
+fn rescored(site: &Site, python: &Path, plan: &Value) -> Value {
+    let mut command = site.command(python);
+    command.arg(root().join("tests/inspect/rescore.py")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(plan.to_string().as_bytes()).unwrap();
+    Said::of(child.wait_with_output().unwrap()).ok().json()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn same(ours: &Value, theirs: f64, what: &str) {
+    let ours = number(ours);
+    assert!((ours - theirs).abs() < CLOSE, "{what}: {ours} here, {theirs} there");
+}
+
+/// An interval as it is made here of the mean and the standard error that are found there.
+fn same_interval(ours: &Value, (theirs, samples): (&Value, usize), what: &str) {
+    let (mean, error) = (number(&theirs["mean"]), number(&theirs["stderr"]));
+    let t = T.iter().find(|(count, _)| *count == samples).unwrap().1;
+    assert!(error > 0.0, "{what}: samples are not alike");
+    same(&ours["low"], (mean - t * error).max(0.0), what);
+    same(&ours["high"], (mean + t * error).min(1.0), what);
+}
+
+#[test]
+fn another_evaluator_gives_the_same_scores() {
+    let Some(python) = python() else { return };
+    let site = Site::new();
+    TASKS.iter().for_each(|name| task(&site, name));
+    let (workflow, count) = (example("eval/solve-issue-unreviewed.yaml"), REPEATS.to_string());
+    let with =
+        ["--workflow", &workflow, "--offline", "--count", &count, "--seed", "5", "--keep", "--name", "n"];
+    eval(&site, &[&["run"], &TASKS[..], &with[..]].concat()).ok();
+    let shown = eval(&site, &["show", "n"]).ok().json();
+    let report = eval(&site, &["report", "n", "--format", "json"]).ok().json();
+    let plan = json!({"tasks": TASKS.map(|name| told(&site, &shown, name))});
+    let theirs = rescored(&site, &python, &plan);
+
+    // Every sample, judge by judge and as a whole. Some are right, some wrong, some have failed.
+    let cases = shown["cases"].as_array().unwrap();
+    assert_eq!(theirs["scores"].as_array().unwrap().len(), cases.len());
+    for case in cases {
+        let is_it = |score: &&Value| score["task"] == case["task"] && score["repeat"] == case["repeat"];
+        let values = &theirs["scores"].as_array().unwrap().iter().find(is_it).unwrap()["values"];
+        let what = format!("{}/{}", case["task"], case["repeat"]);
+        for judge in case["judges"].as_array().unwrap() {
+            same(&judge["score"], number(&values[judge["name"].as_str().unwrap()]), &what);
+        }
+        same(&case["score"], number(&values["overall"]), &what);
+    }
+    let outcomes =
+        ["scored", "failed"].map(|outcome| cases.iter().filter(|case| case["outcome"] == outcome).count());
+    assert!(outcomes[0] > 0 && outcomes[1] > 0 && outcomes[0] + outcomes[1] == cases.len(), "{outcomes:?}");
+
+    // The means, over tasks and of each task.
+    same(&report["score"]["mean"], number(&theirs["overTasks"]["overall"]["mean"]), "the score");
+    same_interval(&report["score"]["interval"], (&theirs["overTasks"]["overall"], 2), "the score");
+    for judge in report["judges"].as_array().unwrap() {
+        let name = judge["name"].as_str().unwrap();
+        same(&judge["score"]["mean"], number(&theirs["overTasks"][name]["mean"]), name);
+    }
+    for task in report["tasks"].as_array().unwrap() {
+        let name = task["task"].as_str().unwrap();
+        let found = &theirs["byTask"][name]["overall"];
+        same(&task["score"], number(&found["mean"]), name);
+        same_interval(&task["interval"], (found, REPEATS), name);
+    }
+    site.verify();
+}
