@@ -5,6 +5,7 @@ stdout what Inspect says: the score of each sample in each epoch, and mean and s
 are reduced to their mean, and once for each task over its repeats. No model is asked and nothing is reached.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -37,7 +38,8 @@ def judges():
 
     async def score(state, target):
         task, case = state.metadata["task"], case_of(state)
-        values = {judge["name"]: judged(judge, case) for judge in task["judges"]}
+        thread, workspace = case["thread"], case["workspace"]
+        values = {judge["name"]: judged(judge["entry"], workspace, thread) for judge in task["judges"]}
         weights = sum(judge["weight"] for judge in task["judges"])
         overall = sum(judge["weight"] * values[judge["name"]] for judge in task["judges"]) / weights
         return Score(value={**values, "overall": overall}, answer=state.output.completion)
@@ -50,12 +52,12 @@ def case_of(state):
     return metadata["case"] if "case" in metadata else metadata["task"]["cases"][state.epoch - 1]
 
 
-def judged(judge, case):
+@functools.cache
+def judged(entry, workspace, thread):
     with tempfile.TemporaryDirectory() as scratch:
         copy = os.path.join(scratch, "workspace")
-        shutil.copytree(case["workspace"], copy, symlinks=True)
-        command = [judge["entry"], copy, case["thread"]]
-        ran = subprocess.run(command, cwd=copy, stdout=subprocess.PIPE, check=True)
+        shutil.copytree(workspace, copy, symlinks=True)
+        ran = subprocess.run([entry, copy, thread], cwd=copy, stdout=subprocess.PIPE, check=True)
         return float(json.loads(ran.stdout)["score"])
 
 

@@ -176,7 +176,7 @@ mod tests {
         let (yes, no) = (verdict(1, Holds::Yes), verdict(2, Holds::No));
         let both = [("a".to_owned(), "yes".to_owned()), ("b".to_owned(), "no".to_owned())];
         assert_eq!(said(&[no.clone(), yes.clone()]), Ok::<_, String>(both.to_vec()));
-        assert_eq!(said(&[yes.clone()]), Err("claim 2 has no verdict".to_owned()));
+        assert_eq!(said(std::slice::from_ref(&yes)), Err("claim 2 has no verdict".to_owned()));
         assert_eq!(said(&[yes.clone(), no.clone(), no.clone()]), Err("claim 2 has two verdicts".to_owned()));
         assert_eq!(
             said(&[yes.clone(), no.clone(), verdict(3, Holds::Unknown)]),
