@@ -134,3 +134,5 @@ mod vendors;
 mod watch;
 #[path = "e2e/web.rs"]
 mod web;
+#[path = "e2e/workers.rs"]
+mod workers;

@@ -149,18 +149,20 @@ fn removal(store: &Store, thread: &ThreadId, but: &[OwnVariable]) -> Result<Vec<
     Ok(names.filter(is_gone).map(|name| VarChange::Remove { name }).collect())
 }
 
-/// Forgets a thread that a worker has brought; one that was here before stays. The nodes stay until somebody collects garbage.
+/// Forgets a thread that a worker has brought; one that was here before stays, which is false. The nodes stay until somebody
+/// collects garbage.
 ///
 /// # Errors
 /// The variables cannot be changed.
-pub fn forget(store: &Store, thread: &ThreadId) -> Result<(), FleetError> {
+pub fn forget(store: &Store, thread: &ThreadId) -> Result<bool, FleetError> {
     let mark = format!("{BROUGHT}{thread}");
     if store.vars().get_now(&mark)?.is_none() {
-        return Ok(());
+        return Ok(false);
     }
     let mut changes = removal(store, thread, &[])?;
     changes.extend([format!("{HEADS}{thread}"), mark].map(|name| VarChange::Remove { name }));
-    Ok(store.vars().apply(&changes)?)
+    store.vars().apply(&changes)?;
+    Ok(true)
 }
 
 fn malformed(what: &str, thread: &ThreadId, why: String) -> FleetError {

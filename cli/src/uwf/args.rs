@@ -24,6 +24,7 @@ mod thread;
 mod undo;
 mod var;
 mod watch;
+mod worker;
 mod workflow;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -52,6 +53,7 @@ pub(super) use self::thread::{Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
 pub(super) use self::watch::{Logs, Wait, Watch};
+pub(super) use self::worker::WorkerArgs;
 pub(super) use self::workflow::{Language, WorkflowCommand};
 use crate::shell::{Completions, Global, Man, fields};
 
@@ -264,6 +266,22 @@ pub(super) enum Noun {
     /// Remotes: databases that keep threads for several machines
     #[command(subcommand)]
     Remote(RemoteCommand),
+    /// Run threads of a remote on this machine
+    #[command(
+        long_about = "Take threads that were submitted to a remote, run their steps here, and push each step. Any number of workers on any \
+                      number of machines can do so at once: a thread is leased to one of them, and whoever has lost the lease \
+                      is refused whatever it writes.\n\n\
+                      A step is what `uwf thread exec` makes: agents, sandbox, models and limits are those of this machine's \
+                      configuration. A thread whose worker dies is taken over by another one when the lease is over, at the step \
+                      that was pushed last. What fails is tried again later, and after too many attempts left for a person.\n\n\
+                      The first SIGINT or SIGTERM ends the worker when the running steps are done, or hands them back when --grace is over; \
+                      the second one stops them at once. What happens is told on stderr, a line each; with --format json as objects on \
+                      stdout.\n\n\
+                      Exit status: 0 it came to its end or was asked to end, 128 + N after a second signal N, 1 the remote cannot \
+                      be used.",
+        after_long_help = "Examples:\n  uwf worker\n  uwf worker --remote team --parallel 4 --label gpu,eu --metrics 9187\n  uwf worker --remote team --workflow solve-issue --until-empty"
+    )]
+    Worker(WorkerArgs),
     /// Show threads in a browser: a web page on this machine
     #[command(
         long_about = "Show threads in a browser: all of them with filters, each with the graph of its workflow, live, its steps, turns, tool \

@@ -38,6 +38,7 @@ mod unknown_command;
 mod var;
 mod wait;
 mod watch;
+mod worker;
 mod workflow;
 
 use std::path::PathBuf;
@@ -106,6 +107,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Workflow(command) => workflow::run(session, command),
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
+        Noun::Worker(args) => worker::worker(session, &args),
         Noun::Watch(args) => watch::watch(session, &args),
         Noun::Logs(args) => logs::logs(session, &args),
         Noun::Wait(args) => wait::wait(session, &args),

@@ -33,6 +33,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The same for a program that an agent runs: whoever started the agent ends it soon, too.
 const GRACE_WITHIN: Duration = Duration::from_secs(1);
 
+/// The same for an engine that runs an agent: it ends that first.
+const GRACE_AROUND: Duration = Duration::from_secs(5);
+
 /// How long a pipe is read after the agent has exited: something it left behind may hold it open for ever.
 const DRAIN: Duration = Duration::from_secs(2);
 
@@ -76,11 +79,13 @@ pub struct ProcessSpec<'a> {
     pub stop: &'a StopSignal,
 }
 
-/// How a program that an agent runs is different from an agent.
-#[derive(Debug, Default)]
-struct Within {
+/// How another program is different from an agent.
+#[derive(Debug)]
+struct Kind {
     stdin: Option<File>,
+    /// Whether what it leaves of its process group is ended with it.
     ends_group: bool,
+    grace: Duration,
 }
 
 /// What stands before the end of what an agent wrote, in an error.
@@ -179,7 +184,22 @@ pub enum SpawnError {
 /// The agent cannot be started or waited for, takes longer than its deadline, or this program is told to stop; in the
 /// last two cases the agent was ended.
 pub fn run(run: &ProcessSpec<'_>, stderr: &mut dyn FnMut(&[u8])) -> Result<Finished, SpawnError> {
-    run_to_end(run, Within::default(), &mut Sinks { stdout: &mut |_| (), stderr, idle: &mut || () })
+    let agent = Kind { stdin: None, ends_group: false, grace: GRACE };
+    run_to_end(run, agent, &mut Sinks { stdout: &mut |_| (), stderr, idle: &mut || () })
+}
+
+/// Runs an engine to its end, which runs an agent itself, as [`run`]: told to stop, it has the time to end its agent. `stdin`
+/// is what it reads.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_engine(
+    run: &ProcessSpec<'_>,
+    stdin: Option<File>,
+    stderr: &mut dyn FnMut(&[u8]),
+) -> Result<Finished, SpawnError> {
+    let engine = Kind { stdin, ends_group: false, grace: GRACE_AROUND };
+    run_to_end(run, engine, &mut Sinks { stdout: &mut |_| (), stderr, idle: &mut || () })
 }
 
 /// Runs a program of an agent's to its end, as [`run`]: what it writes is heard as it comes, `stdin` is what it reads, and
@@ -192,23 +212,23 @@ pub fn run_within(
     stdin: Option<File>,
     sinks: &mut Sinks<'_>,
 ) -> Result<Finished, SpawnError> {
-    run_to_end(run, Within { stdin, ends_group: true }, sinks)
+    run_to_end(run, Kind { stdin, ends_group: true, grace: GRACE_WITHIN }, sinks)
 }
 
-fn run_to_end(run: &ProcessSpec<'_>, within: Within, sinks: &mut Sinks<'_>) -> Result<Finished, SpawnError> {
+fn run_to_end(run: &ProcessSpec<'_>, kind: Kind, sinks: &mut Sinks<'_>) -> Result<Finished, SpawnError> {
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });
     }
     let program = || run.command.called().to_owned();
     let started = Instant::now();
-    let ends_group = within.ends_group;
-    let mut child = start(run, within.stdin).map_err(|source| match access(run.cwd, Access::EXEC_OK) {
+    let Kind { stdin, ends_group, grace } = kind;
+    let mut child = start(run, stdin).map_err(|source| match access(run.cwd, Access::EXEC_OK) {
         Ok(()) => SpawnError::Start { program: program(), source },
         Err(error) => SpawnError::Directory { path: run.cwd.to_owned(), source: error.into() },
     })?;
     // A limit beyond what the clock can tell is none.
     let until = run.deadline.and_then(|deadline| started.checked_add(deadline));
-    let ended = waited_for(&mut child, (until, ends_group), run.stop, sinks);
+    let ended = waited_for(&mut child, (until, ends_group, grace), run.stop, sinks);
     let (woken, mut watch) = ended.map_err(|source| {
         // Nobody would end it any more.
         signal_group(&child, Signal::KILL);
@@ -232,13 +252,12 @@ fn run_to_end(run: &ProcessSpec<'_>, within: Within, sinks: &mut Sinks<'_>) -> R
 /// reaped, nobody else has the number of its group.
 fn waited_for(
     child: &mut Child,
-    (until, ends_group): (Option<Instant>, bool),
+    (until, ends_group, grace): (Option<Instant>, bool, Duration),
     stop: &StopSignal,
     sinks: &mut Sinks<'_>,
 ) -> io::Result<(Woken, Watch)> {
     let mut watch = Watch::new(child)?;
     let woken = watch.until_exit(until, || stop.signal(), sinks)?;
-    let grace = if ends_group { GRACE_WITHIN } else { GRACE };
     match woken {
         Woken::Exited => {
             if ends_group {

@@ -25,7 +25,7 @@ use uwf_store::Store;
 
 pub use self::counts::Counts;
 use self::runs::Runs;
-use crate::queue::{self, Claimant, Presence};
+use crate::queue::{self, Claimant, Lease, Presence};
 use crate::{Connection, FleetError};
 
 /// What a worker is to do.
@@ -63,7 +63,7 @@ pub trait Host: Sync {
     /// Why there is no step, in words.
     fn step(&self, step: &WantedStep<'_>) -> Result<StepReport, String>;
 
-    /// Forgets what runs of a thread have left on this machine beside the store.
+    /// Forgets what runs of a thread that was brought here have left on this machine beside the store.
     fn forget(&self, thread: &ThreadId);
 
     /// Something happened.
@@ -73,8 +73,10 @@ pub trait Host: Sync {
 /// A step that a host is to make.
 #[derive(Debug)]
 pub struct WantedStep<'a> {
-    /// The thread.
-    pub thread: &'a ThreadId,
+    /// The thread, and the fence of the worker's lease on it.
+    pub lease: &'a Lease,
+    /// Which attempt this is, from 1, since there was progress.
+    pub attempt: i32,
     /// Where it works, if not where it says itself.
     pub cwd: Option<&'a Path>,
     /// What a person has answered, where it was suspended.
@@ -115,7 +117,8 @@ impl Wind {
         self.0.fetch_max(2, Ordering::SeqCst);
     }
 
-    fn is_draining(&self) -> bool {
+    /// Whether it was asked to end.
+    pub fn is_draining(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }
 

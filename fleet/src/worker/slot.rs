@@ -78,8 +78,9 @@ impl Worker<'_> {
                 error => self.host.tell(&Happening::Failed(thread, &error.to_string())),
             }
         }
-        self.host.forget(thread);
-        heads::forget(self.host.store(), thread).ok();
+        if heads::forget(self.host.store(), thread).is_ok_and(|was_brought| was_brought) {
+            self.host.forget(thread);
+        }
         self.runs.finish(&run);
         self.counts.running.fetch_sub(1, Ordering::Relaxed);
     }
@@ -116,9 +117,9 @@ impl Worker<'_> {
             if self.wind.is_draining() {
                 return Ok(Left::HandBack(HandBack::Drained));
             }
-            let thread = &claim.lease.thread;
             let made = self.host.step(&WantedStep {
-                thread,
+                lease: &claim.lease,
+                attempt: claim.attempt,
                 cwd: cwd.as_deref(),
                 answer: answer.take(),
                 stop: &run.stop,

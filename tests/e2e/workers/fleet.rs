@@ -1,0 +1,181 @@
+//! A remote of a test's own, and machines that run threads of it: each with homes of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use uwf_engine::open_store;
+use uwf_engine::thread::ThreadId;
+use uwf_fleet::Connection;
+use uwf_fleet::fixture::{Options, Postgres};
+use uwf_fleet::queue::{self, Submitted, Terms};
+use uwf_fleet::sync;
+
+use crate::site::{AGENT, Site, UWF};
+
+/// A chain of as many roles as there are steps.
+const ROLES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
+
+/// A remote, and the machine that submits threads to it.
+pub(crate) struct Fleet {
+    pub(crate) postgres: Postgres,
+    pub(crate) submitter: Site,
+    pub(crate) steps: usize,
+}
+
+impl Fleet {
+    /// Threads of so many steps, 6 at most; none where there is no Postgres.
+    pub(crate) fn new(steps: usize) -> Option<Fleet> {
+        Fleet::with(steps, &Options::default())
+    }
+
+    pub(crate) fn with(steps: usize, options: &Options) -> Option<Fleet> {
+        let postgres = Postgres::with(options)?;
+        drop(postgres.connection());
+        let submitter = Site::in_memory();
+        submitter.write("work/chain.yaml", &workflow(steps));
+        Some(Fleet { postgres, submitter, steps })
+    }
+
+    pub(crate) fn connection(&self) -> Connection {
+        self.postgres.connection()
+    }
+
+    /// Begins so many threads and has them run.
+    pub(crate) fn submit(&self, count: usize) -> Vec<ThreadId> {
+        let first: ThreadId = self.submitter.start("chain.yaml", "count").parse().unwrap();
+        let store = open_store(&self.submitter.home().join(".ocas"), now).unwrap();
+        let start = uwf_engine::thread::head(&store, &first).unwrap().start(&store).unwrap();
+        let another = |_| uwf_engine::thread::start(&store, &start.workflow, "count", &start.cwd).unwrap();
+        let threads: Vec<ThreadId> = std::iter::once(first).chain((1..count).map(another)).collect();
+        let mut at = self.connection();
+        for thread in &threads {
+            assert!(sync::begin(&mut at, &store, thread, Some("one")).unwrap());
+            let submitted = queue::submit(&mut at, thread, &Terms { max_attempts: 50, ..Terms::default() });
+            assert_eq!(submitted.unwrap(), Submitted::Is("ready".into()));
+        }
+        threads
+    }
+
+    /// A machine whose agents are scripted, and write a line when they begin and when they have a step.
+    pub(crate) fn machine(&self) -> Machine {
+        Machine::within(Site::in_memory(), self)
+    }
+
+    /// A column of a thread's row.
+    pub(crate) fn column(&self, thread: &ThreadId, column: &str) -> String {
+        let sql = format!("SELECT coalesce({column}::text, '') FROM uwf.thread WHERE id = $1");
+        self.postgres.client().query_one(&sql, &[&thread.as_str()]).unwrap().get(0)
+    }
+
+    /// What a query of one number gives.
+    pub(crate) fn count(&self, sql: &str) -> i64 {
+        self.postgres.client().query_one(sql, &[]).unwrap().get(0)
+    }
+}
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+fn workflow(steps: usize) -> String {
+    let mut text = "name: chain\ndescription: Roles one after another\nroles:\n".to_owned();
+    for role in &ROLES[..steps] {
+        text += &format!(
+            "  {role}:\n    goal: You count.\n    frontmatter:\n      type: object\n      required: [$status]\n      \
+             properties: {{ $status: {{ enum: [done] }} }}\n"
+        );
+    }
+    text += "graph:\n  $START: { new: { role: one, prompt: Begin. } }\n";
+    for (at, role) in ROLES[..steps].iter().enumerate() {
+        let next = if at + 1 == steps { "$END" } else { ROLES[at + 1] };
+        text += &format!("  {role}: {{ done: {{ role: {next}, prompt: Go on. }} }}\n");
+    }
+    text
+}
+
+/// A machine that runs threads.
+pub(crate) struct Machine {
+    pub(crate) site: Site,
+    url: String,
+}
+
+impl Machine {
+    fn within(site: Site, fleet: &Fleet) -> Machine {
+        let script =
+            site.write("mock.yaml", "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n");
+        let calls = site.write("calls", "");
+        let agent = format!(
+            "echo \"begin $UWF_STEP_OF $*\" >> {calls}\n{AGENT} --mock {script} \"$@\"\ncode=$?\n\
+             [ $code = 0 ] && echo \"end $UWF_STEP_OF $*\" >> {calls}\nexit $code\n"
+        );
+        let agent = site.write("agent.sh", &agent);
+        let config =
+            format!("agents: {{ counted: {{ command: sh, args: [{agent}] }} }}\ndefaultAgent: counted\n");
+        site.write("home/.uwf/config.yaml", &config);
+        Machine { site, url: fleet.postgres.url() }
+    }
+
+    /// Agents that run this script of the shell instead, with the real one as `$AGENT`.
+    pub(crate) fn played_by(self, script: &str) -> Machine {
+        let mock =
+            self.site.write("mock.yaml", "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n");
+        self.site.write("agent.sh", &format!("AGENT='{AGENT} --mock {mock}'\n{script}"));
+        self
+    }
+
+    /// The same by another way to the remote.
+    pub(crate) fn by(self, url: String) -> Machine {
+        Machine { url, ..self }
+    }
+
+    /// A worker that is to be started here.
+    pub(crate) fn worker(&self, args: &[&str]) -> Command {
+        let mut command = self.site.command(UWF);
+        let said = self.site.uwf(&["remote", "add", "team", &self.url, "--offline"]);
+        assert!(said.code == 0, "{said:?}");
+        command.args(["worker", "--remote", "team"]).args(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// A worker that runs, its words in the file `log`.
+    pub(crate) fn start(&self, args: &[&str]) -> Worker {
+        let log = fs::File::options().create(true).append(true).open(self.log()).unwrap();
+        let mut command = self.worker(args);
+        command.stdout(Stdio::null()).stderr(log);
+        Worker(command.spawn().unwrap())
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.site.home().join("log")
+    }
+
+    /// What its agents have begun and ended, a line each.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.site.home().with_file_name("calls")).unwrap();
+        calls.lines().map(str::to_owned).collect()
+    }
+}
+
+/// A running worker; it is killed with the test.
+pub(crate) struct Worker(pub(crate) Child);
+
+impl Worker {
+    pub(crate) fn signal(&self, name: &str) {
+        crate::process::signal(name, self.0.id());
+    }
+
+    /// Waits until it ends by itself. Gives its exit status.
+    pub(crate) fn wait(mut self) -> i32 {
+        self.0.wait().unwrap().code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
