@@ -159,9 +159,8 @@ pub fn forget(store: &Store, thread: &ThreadId) -> Result<bool, FleetError> {
     if store.vars().get_now(&mark)?.is_none() {
         return Ok(false);
     }
-    let mut changes = removal(store, thread, &[])?;
-    changes.extend([format!("{HEADS}{thread}"), mark].map(|name| VarChange::Remove { name }));
-    store.vars().apply(&changes)?;
+    thread::remove(store, thread)?;
+    store.vars().apply(&[VarChange::Remove { name: mark }])?;
     Ok(true)
 }
 
