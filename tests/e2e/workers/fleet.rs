@@ -20,7 +20,6 @@ const ROLES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
 pub(crate) struct Fleet {
     pub(crate) postgres: Postgres,
     pub(crate) submitter: Site,
-    pub(crate) steps: usize,
 }
 
 impl Fleet {
@@ -34,7 +33,7 @@ impl Fleet {
         drop(postgres.connection());
         let submitter = Site::in_memory();
         submitter.write("work/chain.yaml", &workflow(steps));
-        Some(Fleet { postgres, submitter, steps })
+        Some(Fleet { postgres, submitter })
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -123,11 +122,6 @@ impl Machine {
             self.site.write("mock.yaml", "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n");
         self.site.write("agent.sh", &format!("AGENT='{AGENT} --mock {mock}'\n{script}"));
         self
-    }
-
-    /// The same by another way to the remote.
-    pub(crate) fn by(self, url: String) -> Machine {
-        Machine { url, ..self }
     }
 
     /// A worker that is to be started here.
