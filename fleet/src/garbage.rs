@@ -14,6 +14,7 @@ mod tests;
 
 use std::time::Duration;
 
+use serde::Serialize;
 use uwf_store::Hash;
 
 use crate::{Connection, FleetError};
@@ -35,7 +36,7 @@ pub struct Collect {
 }
 
 /// What came of it, for a team.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// The team.
     pub team: String,

@@ -22,6 +22,7 @@
 //! | [`workspace`] | the directory that a thread works in, on another machine |
 //! | [`worker`] | the loop: claim, pull, step, push |
 //! | [`garbage`] | nodes that nothing needs any more |
+//! | [`retention`] | threads and events that are over and old |
 //! | [`view`] | what programs are shown of a remote |
 //!
 //! # Invariants
@@ -50,6 +51,7 @@ pub mod journal;
 pub mod nodes;
 pub mod queue;
 pub mod remote;
+pub mod retention;
 pub mod schema;
 pub mod sync;
 pub mod view;

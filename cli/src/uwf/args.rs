@@ -43,7 +43,7 @@ pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::mcp::Mcp;
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
-pub(super) use self::remote::RemoteCommand;
+pub(super) use self::remote::{OldStatus, RemoteCommand, RemotePrune, TeamCommand, TeamLimits};
 pub(super) use self::replay::Replay;
 pub(super) use self::run::Run;
 pub(super) use self::serve::Serve;
@@ -70,6 +70,7 @@ const SHOWING: &[&[&str]] = &[
     &["models"],
     &["prompt", "list"],
     &["remote", "list"],
+    &["remote", "team", "list"],
     &["step", "list"],
     &["step", "show"],
     &["thread", "artifacts"],

@@ -1,5 +1,8 @@
 //! `uwf remote …`: which remotes this home knows, and their tables.
 
+mod access;
+mod retention;
+
 use uwf_fleet::schema::{self, Access, VERSIONS};
 use uwf_fleet::view::{RemoteAdded, RemoteMigrated, RemoteRemoved, RemoteRow};
 use uwf_fleet::{Address, Connection, FleetError, remote};
@@ -21,6 +24,12 @@ pub(super) fn run(session: &mut Session<'_>, command: RemoteCommand) -> Result<u
         RemoteCommand::List => list(session),
         RemoteCommand::Rm { remote } => remove(session, &remote),
         RemoteCommand::Migrate { remote } => migrate(session, remote.as_deref()),
+        RemoteCommand::Roles { remote, print } => access::roles(session, remote.as_deref(), print),
+        RemoteCommand::Team(command) => access::team(session, command),
+        RemoteCommand::Gc { remote, younger, dry_run } => {
+            retention::gc(session, remote.as_deref(), &younger, dry_run)
+        }
+        RemoteCommand::Prune(which) => retention::prune(session, &which),
     }
 }
 

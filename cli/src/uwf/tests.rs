@@ -18,6 +18,7 @@ mod pauses;
 mod played;
 mod reference;
 mod remotes;
+mod remotes_kept;
 mod replies;
 mod run;
 mod setup;

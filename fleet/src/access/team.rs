@@ -4,11 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use postgres::Row;
+use serde::Serialize;
 
 use crate::{Connection, FleetError};
 
 /// For how long a budget is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BudgetPeriod {
     /// A day, by UTC.
     Day,
@@ -53,7 +55,8 @@ impl FromStr for BudgetPeriod {
 }
 
 /// A team, with what it may and what it has.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Team {
     /// Its name.
     pub name: String,

@@ -2,6 +2,8 @@
 //! dead network is an error and not a wait.
 
 mod password;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::time::Duration;

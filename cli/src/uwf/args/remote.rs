@@ -1,6 +1,10 @@
 //! What can be typed after `uwf remote`.
 
-use clap::Subcommand;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+use uwf_fleet::access::BudgetPeriod;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::uwf) enum RemoteCommand {
@@ -48,4 +52,172 @@ pub(in crate::uwf) enum RemoteCommand {
         /// The remote [default: the only one]
         remote: Option<String>,
     },
+    /// Make the roles that logins are granted, and their rights
+    #[command(
+        long_about = concat!(
+            "Make the roles that logins are granted, and give them their rights at this database. It takes a login that owns the tables \
+             and may make roles (CREATEROLE); --print prints the SQL instead, for somebody who may. Done again it changes nothing, and \
+             takes back what was granted to these roles beside that. After `uwf remote migrate` it is to be done again.\n\n",
+            "  uwf_reader     sees the threads of its team\n",
+            "  uwf_submitter  pushes threads, submits, pauses, cancels and answers them\n",
+            "  uwf_worker     leases threads and makes their steps\n\n\
+             `GRANT uwf_worker TO build1` grants one to a login, which sees the rows of its own team alone."
+        ),
+        after_long_help = "Examples:\n  uwf remote roles team\n  uwf remote roles team --print | psql -U postgres uwf"
+    )]
+    Roles {
+        /// The remote [default: the only one]
+        remote: Option<String>,
+        /// Print the SQL, and change nothing
+        #[arg(long)]
+        print: bool,
+    },
+    /// Teams of a remote: who is of them, what they may spend and have
+    #[command(subcommand)]
+    Team(TeamCommand),
+    /// Remove nodes of a remote that nothing needs any more
+    #[command(
+        long_about = "Remove nodes of a remote that no thread needs any more, of all teams, while others push and work there. Nodes that \
+                      were put a short time ago are kept, as a push may be going on. It takes the login that owns the tables.",
+        after_long_help = "Examples:\n  uwf remote gc team --dry-run\n  uwf remote gc team"
+    )]
+    Gc {
+        /// The remote [default: the only one]
+        remote: Option<String>,
+        /// Keep nodes that were put or confirmed less than this ago, at least 1h
+        #[arg(long, value_name = "TIME", default_value = "1d")]
+        younger: String,
+        /// Say how much it is, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Remove threads of a remote that are over and old, with their events
+    #[command(
+        long_about = "Remove threads of a remote that are over and old, of all teams, and events that are as old, but for the costs \
+                      that a running budget counts. With --export each thread is written to DIR/TEAM/THREAD.jsonl first, as `uwf thread \
+                      export` does. Their nodes go with the next `uwf remote gc`. It takes the login that owns the tables.",
+        after_long_help = "Examples:\n  uwf remote prune team --older-than 90d --dry-run\n  uwf remote prune team --older-than 90d --export /var/archive/uwf\n  uwf remote prune team --older-than 90d --status end,cancelled,suspended --no-export"
+    )]
+    Prune(RemotePrune),
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("where").required(true))]
+pub(in crate::uwf) struct RemotePrune {
+    /// The remote [default: the only one]
+    pub(in crate::uwf) remote: Option<String>,
+    /// Those with which nothing has happened for so long
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::uwf) older_than: String,
+    /// Those of these statuses
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "end,cancelled")]
+    pub(in crate::uwf) status: Vec<OldStatus>,
+    /// Write each thread into a directory before it is removed
+    #[arg(long, value_name = "DIR", group = "where")]
+    pub(in crate::uwf) export: Option<PathBuf>,
+    /// Remove them for good
+    #[arg(long, group = "where")]
+    pub(in crate::uwf) no_export: bool,
+    /// Say which they are, and change nothing
+    #[arg(long, group = "where")]
+    pub(in crate::uwf) dry_run: bool,
+}
+
+/// A status of a thread that may be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::uwf) enum OldStatus {
+    /// Came to its end
+    End,
+    /// Given up
+    Cancelled,
+    /// Waits for a person
+    Suspended,
+    /// Could go on, and is not to be run
+    Idle,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::uwf) enum TeamCommand {
+    /// List the teams, with what they have of what they may
+    #[command(after_long_help = "Examples:\n  uwf remote team list team")]
+    List {
+        /// The remote [default: the only one]
+        remote: Option<String>,
+    },
+    /// Add a team
+    #[command(after_long_help = "Examples:\n  uwf remote team add team research")]
+    Add {
+        /// The remote
+        remote: String,
+        /// The team: lower-case letters, digits, `-` and `_`
+        team: String,
+    },
+    /// Set what a team may spend and have
+    #[command(
+        long_about = "Set what a team may spend and have; what is not given stays as it is, and `none` is no limit. When its budget is \
+                      spent no further step is begun. What is over a limit of threads, nodes or bytes is refused when it is pushed.",
+        after_long_help = "Examples:\n  uwf remote team set team research --budget 50 --per day\n  uwf remote team set team research --max-threads 10000 --max-bytes none"
+    )]
+    Set {
+        /// The remote
+        remote: String,
+        /// The team
+        team: String,
+        #[command(flatten)]
+        limits: TeamLimits,
+    },
+    /// Make a login one of a team
+    #[command(
+        long_about = "Make a login one of a team; it leaves the one that it was of. A login that is of none by name is of the team `default`.",
+        after_long_help = "Examples:\n  uwf remote team join team research anna"
+    )]
+    Join {
+        /// The remote
+        remote: String,
+        /// The team
+        team: String,
+        /// The login, as the database has it
+        login: String,
+    },
+    /// Take a login out of its team
+    #[command(after_long_help = "Examples:\n  uwf remote team leave team anna")]
+    Leave {
+        /// The remote
+        remote: String,
+        /// The login, as the database has it
+        login: String,
+    },
+}
+
+/// What a team may.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(in crate::uwf) struct TeamLimits {
+    /// What its steps may cost, in US dollars
+    #[arg(long, value_name = "USD", value_parser = limit::<f64>)]
+    pub(in crate::uwf) budget: Option<Limit<f64>>,
+    /// For how long that is: day, month, or total
+    #[arg(long, value_name = "PERIOD")]
+    pub(in crate::uwf) per: Option<BudgetPeriod>,
+    /// How many threads it may have
+    #[arg(long, value_name = "N", value_parser = limit::<i32>)]
+    pub(in crate::uwf) max_threads: Option<Limit<i32>>,
+    /// How many nodes
+    #[arg(long, value_name = "N", value_parser = limit::<i64>)]
+    pub(in crate::uwf) max_nodes: Option<Limit<i64>>,
+    /// How many bytes these may have together
+    #[arg(long, value_name = "N", value_parser = limit::<i64>)]
+    pub(in crate::uwf) max_bytes: Option<Limit<i64>>,
+}
+
+/// A limit, or none.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::uwf) struct Limit<T>(pub(in crate::uwf) Option<T>);
+
+fn limit<T: FromStr + Default + PartialOrd>(text: &str) -> Result<Limit<T>, String> {
+    if text == "none" {
+        return Ok(Limit(None));
+    }
+    let number = text.parse::<T>().ok().filter(|number| *number >= T::default());
+    number.map(|number| Limit(Some(number))).ok_or_else(|| "a number from 0 on, or `none`".to_owned())
 }

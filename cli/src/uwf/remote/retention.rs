@@ -1,0 +1,111 @@
+//! `uwf remote gc` and `uwf remote prune`: removing from a remote what nobody needs any more.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde_json::json;
+use uwf_fleet::garbage::{self, Collect, YOUNGEST};
+use uwf_fleet::retention::{self, Old, OldThread};
+use uwf_fleet::schema::Access;
+use uwf_fleet::{Connection, FleetError};
+use uwf_store::atomic_file::AtomicFile;
+
+use crate::remote::{at, named, open};
+use crate::shell::{CliError, Column, Session, USAGE, render};
+use crate::uwf::args::{OldStatus, RemotePrune};
+
+pub(super) fn gc(
+    session: &mut Session<'_>,
+    remote: Option<&str>,
+    younger: &str,
+    dry_run: bool,
+) -> Result<u8, CliError> {
+    let younger = duration(younger)?;
+    if younger < YOUNGEST {
+        session.ui.warn("nodes that were put less than 1h ago are kept in any case: a push may be going on");
+    }
+    let remote = named(session, remote)?;
+    let mut connection = open(session, &remote, Access::Write)?;
+    let mut left = 0;
+    let collected = garbage::collect(&mut connection, Collect { younger, dry_run }, &mut |keys| {
+        left += keys.len();
+        Ok(())
+    });
+    let collected = collected.map_err(at(&remote.name))?;
+    let exit = session.ui.result(&collected, || {
+        let columns =
+            ["TEAM", "KEPT", if dry_run { "WOULD GO" } else { "REMOVED" }, "BYTES"].map(Column::new);
+        let cells = collected.iter().map(|team| {
+            [team.team.clone(), team.kept.to_string(), team.removed.to_string(), team.bytes.to_string()]
+        });
+        render::table(columns, &cells.collect::<Vec<_>>())
+    })?;
+    if left > 0 {
+        session.ui.warn(&format!("{left} objects of removed nodes are still in the object store"));
+    }
+    Ok(exit)
+}
+
+pub(super) fn prune(session: &mut Session<'_>, which: &RemotePrune) -> Result<u8, CliError> {
+    let word = |status: &OldStatus| {
+        status.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    };
+    let old = Old { older: duration(&which.older_than)?, statuses: which.status.iter().map(word).collect() };
+    let remote = named(session, which.remote.as_deref())?;
+    let mut connection = open(session, &remote, Access::Write)?;
+    let found = retention::old_threads(&mut connection, &old).map_err(at(&remote.name))?;
+    let mut removed = Vec::new();
+    for thread in found {
+        if let Some(dir) = &which.export {
+            written(session, &mut connection, &thread, &session.cwd.join(dir))?;
+        }
+        let is_removed =
+            which.dry_run || retention::remove(&mut connection, &thread, &old).map_err(at(&remote.name))?;
+        if is_removed {
+            removed.push(thread);
+        }
+    }
+    let events =
+        retention::remove_events(&mut connection, old.older, which.dry_run).map_err(at(&remote.name))?;
+    let view = json!({ "removed": removed, "events": events, "dryRun": which.dry_run });
+    session.ui.result(&view, || {
+        let would = if which.dry_run { "would be " } else { "" };
+        let lines: String = removed
+            .iter()
+            .map(|old| format!("{}  {}  {}, {} steps\n", old.thread, old.team, old.status, old.steps))
+            .collect();
+        format!("{lines}{} threads and {events} events {would}removed\n", removed.len())
+    })
+}
+
+/// Writes a thread into a file of its own; all of it is there when its rows are removed.
+fn written(
+    session: &Session<'_>,
+    connection: &mut Connection,
+    thread: &OldThread,
+    dir: &Path,
+) -> Result<(), CliError> {
+    let dir = dir.join(&thread.team);
+    let path = dir.join(format!("{}.jsonl", thread.thread));
+    let failed = |error| CliError::said(format!("cannot write {}", path.display()), error);
+    fs::create_dir_all(&dir).map_err(failed)?;
+    let mut out = BufWriter::new(AtomicFile::create(&path, 0o600).map_err(failed)?);
+    retention::export(connection, thread, session.clock, &mut out).map_err(|error: FleetError| {
+        CliError::said(format!("cannot export thread {}, which was not removed", thread.thread), error)
+    })?;
+    out.flush().map_err(failed)?;
+    let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
+    whole.persist_durably().map_err(failed)
+}
+
+/// A length of time as people type it: `90d`, `12h`.
+fn duration(text: &str) -> Result<Duration, CliError> {
+    humantime::parse_duration(text).map_err(|_| CliError::Said {
+        error: format!("`{text}` is not a length of time").into(),
+        hint: Some("expected 90d, 12h or 30min".to_owned()),
+        exit: USAGE,
+    })
+}

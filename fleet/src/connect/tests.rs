@@ -1,0 +1,163 @@
+//! TLS against a real Postgres, with certificates made here by `openssl`.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use tempfile::TempDir;
+use uwf_engine::Env;
+
+use crate::address::Address;
+use crate::fixture::{Options, Postgres};
+use crate::{Connection, FleetError};
+
+/// Makes authorities and certificates; none where there is no `openssl`.
+struct Maker(TempDir);
+
+impl Maker {
+    fn new() -> Option<Maker> {
+        let there = Command::new("openssl").arg("version").stdout(Stdio::null()).status();
+        if !there.is_ok_and(|status| status.success()) {
+            assert!(std::env::var_os("UWF_REQUIRE_POSTGRES").is_none(), "openssl is not there");
+            return None;
+        }
+        let maker = Maker(tempfile::tempdir().unwrap());
+        std::fs::write(maker.at("authority.cnf"), "[req]\ndistinguished_name = dn\nx509_extensions = ca\n[dn]\n[ca]\nbasicConstraints = critical, CA:TRUE\nkeyUsage = keyCertSign\n").unwrap();
+        Some(maker)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn openssl(&self, line: &str) {
+        let output =
+            Command::new("openssl").args(line.split(' ')).current_dir(self.0.path()).output().unwrap();
+        assert!(output.status.success(), "openssl {line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// An authority: its certificate.
+    fn authority(&self, name: &str) -> PathBuf {
+        self.openssl(&format!(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN={name} -config authority.cnf \
+             -keyout {name}.key -out {name}.crt"
+        ));
+        self.at(&format!("{name}.crt"))
+    }
+
+    /// A certificate of an authority for a host, valid for so many days from now: the certificate, and its key.
+    fn certificate(&self, authority: &str, alternative: &str, days: i32) -> (PathBuf, PathBuf) {
+        let name = format!("{authority}-{}", days.unsigned_abs());
+        std::fs::write(
+            self.at("server.cnf"),
+            format!("subjectAltName = {alternative}\nextendedKeyUsage = serverAuth\n"),
+        )
+        .unwrap();
+        self.openssl(&format!(
+            "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=server -keyout {name}.key -out {name}.csr"
+        ));
+        self.signed(&name, authority, days);
+        (self.at(&format!("{name}.crt")), self.at(&format!("{name}.key")))
+    }
+
+    /// Signs a request; for days that are not to come the certificate is of the year 2020.
+    fn signed(&self, name: &str, authority: &str, days: i32) {
+        if days > 0 {
+            return self.openssl(&format!(
+                "x509 -req -in {name}.csr -CA {authority}.crt -CAkey {authority}.key -CAcreateserial -extfile server.cnf -days {days} -out {name}.crt"
+            ));
+        }
+        // `openssl x509` of version 3.0 has no dates; `openssl ca` has.
+        for file in ["index.txt", "index.txt.attr"] {
+            std::fs::write(self.at(file), "").unwrap();
+        }
+        std::fs::write(self.at("serial"), "01\n").unwrap();
+        let config = "[ca]\ndefault_ca = d\n[d]\nnew_certs_dir = .\ndatabase = index.txt\nserial = serial\ndefault_md = sha256\npolicy = p\n[p]\ncommonName = supplied\n";
+        std::fs::write(self.at("ca.cnf"), config).unwrap();
+        self.openssl(&format!(
+            "ca -batch -notext -config ca.cnf -in {name}.csr -cert {authority}.crt -keyfile {authority}.key -extfile server.cnf \
+             -startdate 20200101000000Z -enddate 20200201000000Z -out {name}.crt"
+        ));
+    }
+}
+
+fn server(tls: Option<(PathBuf, PathBuf)>) -> Option<Postgres> {
+    Postgres::with(&Options { port: true, tls, ..Options::default() })
+}
+
+fn connect(port: u16, host: &str, query: &str) -> Result<Connection, FleetError> {
+    let address: Address = format!("postgres://postgres@{host}:{port}/postgres?{query}").parse().unwrap();
+    Connection::open(&address, &Env::default())
+}
+
+fn full(root: &Path) -> String {
+    format!("sslmode=verify-full&sslrootcert={}", root.display())
+}
+
+/// That a connection is refused with these words and this hint.
+fn refused(made: Result<Connection, FleetError>, said: &str, hint: &str) {
+    let error = made.unwrap_err();
+    assert!(matches!(error, FleetError::Unreachable { .. }), "{error:?}");
+    assert!(error.to_string().contains(said), "{error}");
+    assert!(error.hint().unwrap().contains(hint), "{error}: {:?}", error.hint());
+}
+
+#[test]
+fn only_a_trusted_certificate_of_the_host_that_is_valid_now_is_taken() {
+    let Some(maker) = Maker::new() else { return };
+    let (ours, others) = (maker.authority("ours"), maker.authority("others"));
+    let Some(postgres) = server(Some(maker.certificate("ours", "IP:127.0.0.1", 30))) else { return };
+    let port = postgres.port().unwrap();
+    let mut connection = connect(port, "127.0.0.1", &full(&ours)).unwrap();
+    let tls = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    assert!(connection.client().query_one(tls, &[]).unwrap().get::<_, bool>(0));
+    refused(connect(port, "127.0.0.1", &full(&others)), "certificate", "does not have the authority");
+    refused(connect(port, "127.0.0.1", "sslmode=verify-full"), "certificate", "sslrootcert=FILE");
+    refused(connect(port, "localhost", &full(&ours)), "certificate", "of another host");
+    let none = maker.at("authority.cnf");
+    refused(connect(port, "127.0.0.1", &full(&none)), "no certificate in it", "sslrootcert=FILE");
+    // Loopback alone needs none of it.
+    connect(port, "127.0.0.1", "").unwrap();
+
+    let Some(expired) = server(Some(maker.certificate("ours", "IP:127.0.0.1", -1))) else { return };
+    refused(connect(expired.port().unwrap(), "127.0.0.1", &full(&ours)), "certificate", "no longer valid");
+}
+
+#[test]
+fn a_server_without_tls_is_not_talked_to_in_the_clear() {
+    let Some(maker) = Maker::new() else { return };
+    let ours = maker.authority("ours");
+    let Some(postgres) = server(None) else { return };
+    refused(connect(postgres.port().unwrap(), "127.0.0.1", &full(&ours)), "does not support TLS", "ssl = on");
+}
+
+#[test]
+fn who_answers_for_the_server_that_it_has_no_tls_hears_neither_login_nor_password() {
+    let Some(maker) = Maker::new() else { return };
+    let ours = maker.authority("ours");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut heard = vec![0; 8];
+        stream.read_exact(&mut heard).unwrap();
+        // "No", as somebody in between says.
+        stream.write_all(b"N").unwrap();
+        stream.read_to_end(&mut heard).ok();
+        heard
+    });
+    let address: Address = format!("postgres://anna@127.0.0.1:{port}/uwf?{}", full(&ours)).parse().unwrap();
+    let env: Env = [("PGPASSWORD", "s3cret")].into_iter().collect();
+    refused(Connection::open(&address, &env), "does not support TLS", "ssl = on");
+    // The question whether there is TLS, and nothing behind it.
+    assert_eq!(heard.join().unwrap(), [0, 0, 0, 8, 4, 210, 22, 47]);
+}
+
+#[test]
+fn what_another_machine_offers_is_checked_without_being_asked_for() {
+    let address = |text: &str| text.parse::<Address>().unwrap().tls();
+    assert_eq!(address("postgres://anna@db.example.org/uwf"), crate::address::Tls::VerifyFull);
+    assert_eq!(address("postgres://anna@127.0.0.1/uwf"), crate::address::Tls::Disable);
+}
