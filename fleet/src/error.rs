@@ -6,6 +6,7 @@ use postgres::error::SqlState;
 use thiserror::Error;
 use uwf_engine::ThreadError;
 use uwf_engine::export::ExportError;
+use uwf_engine::lock::LockError;
 use uwf_store::{Hash, StoreError};
 
 use crate::workspace::WorkspaceError;
@@ -155,6 +156,20 @@ pub enum FleetError {
         /// Where it is at the remote.
         there: Hash,
     },
+    /// A worker has the thread: nobody else moves it meanwhile.
+    #[error("thread {thread} is leased at the remote, to {}", worker.as_deref().unwrap_or("a worker"))]
+    Leased {
+        /// The thread.
+        thread: String,
+        /// Who has it.
+        worker: Option<String>,
+    },
+    /// Others kept moving the thread while this was tried.
+    #[error("thread {thread} kept moving at the remote")]
+    Contended {
+        /// The thread.
+        thread: String,
+    },
     /// A row of the remote is not what it must be.
     #[error("the remote's {what} is not what it must be: {why}")]
     Malformed {
@@ -172,6 +187,9 @@ pub enum FleetError {
     /// The engine cannot take a thread out of its store, or into it.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// A step of the thread runs on this machine.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The local store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -211,9 +229,16 @@ impl FleetError {
                 "nothing was changed here; whoever owns the database must see to that node before anybody trusts it"
                     .to_owned(),
             ),
-            FleetError::Diverged { here, .. } => Some(format!(
-                "`uwf fork {here}` keeps the one that is here as a thread of its own; `uwf thread rm` gives it up"
+            FleetError::Diverged { here, thread, .. } => Some(format!(
+                "`uwf thread fork {here}` keeps what is here as a thread of its own; then `uwf thread rm {thread}` and \
+                 `uwf clone NAME {thread}` take the remote's"
             )),
+            FleetError::Leased { thread, .. } => Some(format!(
+                "wait for it (`uwf thread watch {thread} --remote NAME`), or have the worker let it go: \
+                 `uwf thread pause {thread} --remote NAME`"
+            )),
+            FleetError::Contended { .. } => Some("the same command again tries anew".to_owned()),
+            FleetError::Lock(error) => error.hint(),
             FleetError::Workspace(error) => error.hint(),
             FleetError::Thread(error) => error.hint(),
             FleetError::Export(error) => error.hint(),

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 use crate::{Connection, FleetError};
 
 /// Where threads that a worker has brought here are noted, among the variables: these it may overwrite and forget.
-const BROUGHT: &str = "@uwf/brought/";
+pub(crate) const BROUGHT: &str = "@uwf/brought/";
 
 /// A variable of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +141,11 @@ fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, FleetE
 }
 
 /// What removes a thread's variables but these.
-fn removal(store: &Store, thread: &ThreadId, but: &[OwnVariable]) -> Result<Vec<VarChange>, FleetError> {
+pub(crate) fn removal(
+    store: &Store,
+    thread: &ThreadId,
+    but: &[OwnVariable],
+) -> Result<Vec<VarChange>, FleetError> {
     let singles = [UNDOS, PAUSES, CHILDREN, OPTIONS].map(|prefix| format!("{prefix}{thread}"));
     let failed = store.vars().list(&format!("{FAILED}{thread}/"))?;
     let names = singles.into_iter().chain(failed.into_iter().map(|failed| failed.name));
@@ -243,7 +247,7 @@ pub fn begin(
     Ok(true)
 }
 
-fn write_variables(
+pub(crate) fn write_variables(
     transaction: &mut Transaction<'_>,
     team: &str,
     thread: &ThreadId,

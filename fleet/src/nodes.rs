@@ -103,17 +103,19 @@ pub fn closure(
     rows.iter().map(|row| hash_in(row.get(0))).collect()
 }
 
-/// Fetches these nodes of the remote that the store lacks. All of what they refer to must be among them or in the store.
+/// Fetches these nodes of the remote that the store lacks. All of what they refer to must be among them or in the store. Those
+/// that it has must be the same ones.
 ///
 /// # Errors
-/// A node is missing or damaged, the store refuses one, or the connection was lost. What was stored until then harms nobody.
+/// A node is missing or damaged, or another one than that of the store, the store refuses one, or the connection was lost. What was stored until then harms nobody.
 pub fn get<'h>(
     client: &mut Client,
     team: &str,
     store: &Store,
     hashes: impl IntoIterator<Item = &'h Hash>,
 ) -> Result<usize, FleetError> {
-    let lacking: Vec<&Hash> = hashes.into_iter().filter(|hash| !store.has(hash)).collect();
+    let (present, lacking): (Vec<&Hash>, Vec<&Hash>) = hashes.into_iter().partition(|hash| store.has(hash));
+    check_same(client, team, store, &present)?;
     let mut fetched: BTreeMap<Hash, RemoteNode> = BTreeMap::new();
     for batch in lacking.chunks(BATCH) {
         let names: Vec<&str> = batch.iter().map(|hash| hash.as_str()).collect();
@@ -136,6 +138,18 @@ pub fn get<'h>(
     }
     batch.commit()?;
     Ok(fetched.len())
+}
+
+/// Whether the nodes that both have are the same ones.
+fn check_same(client: &mut Client, team: &str, store: &Store, present: &[&Hash]) -> Result<(), FleetError> {
+    for batch in present.chunks(BATCH) {
+        let names: Vec<&str> = batch.iter().map(|hash| hash.as_str()).collect();
+        let sql = "SELECT hash, digest FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
+        for row in client.query(sql, &[&team, &names])? {
+            same(&RemoteNode::of(store, &hash_in(row.get(0))?)?, row.get(1))?;
+        }
+    }
+    Ok(())
 }
 
 /// Puts all that can be reached from these nodes, but for what is `known` to be at the remote with all that it refers to; what
