@@ -18,7 +18,7 @@ use std::path::Path;
 
 use uwf_store::{Hash, Store};
 
-pub(crate) use self::part::distinct_ends;
+pub(crate) use self::part::{IdPart, distinct_ends};
 pub(crate) use self::step::{StepArgument, hashes};
 use crate::shell::{CliError, Session};
 use uwf_engine::ThreadId;

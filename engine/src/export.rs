@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,7 @@ use serde_json::Value;
 use uwf_store::{Batch, Expect, Hash, Node, Store, StoreError, VarChange, check_name};
 
 use crate::builtin;
+use crate::lock::{LockError, ThreadLock};
 use crate::thread::{self, Status, ThreadError, ThreadId, UWF_OPTIONS, options};
 use crate::undo_log;
 
@@ -68,6 +70,8 @@ pub struct ExportedThread {
     pub nodes: u64,
     /// Whether the store that it was imported into did not have it; always so when it is exported.
     pub new: bool,
+    /// Whether the store had it where it was before, and its head has moved on.
+    pub forwarded: bool,
     /// What was chosen for it there and is not taken over here: who plays, and what weakens its sandbox.
     pub left_out: Vec<&'static str>,
 }
@@ -129,6 +133,9 @@ pub enum ExportError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A step of the thread runs just now.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The thread cannot be read.
     #[error(transparent)]
     Thread(#[from] ThreadError),
@@ -148,6 +155,7 @@ impl ExportError {
                 "see `uwf thread show {thread}`; one id names one thread, and neither replaces the other"
             )),
             ExportError::Refused { source, .. } => source.hint(),
+            ExportError::Lock(error) => error.hint(),
             ExportError::Thread(error) => error.hint(),
             ExportError::Store(error) => thread::store_hint(error),
             _ => None,
@@ -203,6 +211,7 @@ pub fn export(store: &Store, thread: &ThreadId, out: &mut dyn Write) -> Result<E
         head: head.value,
         nodes: header.nodes,
         new: true,
+        forwarded: false,
         left_out: Vec::new(),
     })
 }
@@ -212,20 +221,18 @@ fn json(line: &impl Serialize) -> Value {
     uwf_store::json::tree(line).expect("hashes, texts, numbers and values are JSON")
 }
 
-/// Stores a thread that [`export`] wrote. One that is here already, at the same head, stays as it is.
+/// Stores a thread that [`export`] wrote. One that is here already, at the same head, stays as it is; where the chain of the file
+/// has the head that is here, it moves on, under the lock of runs of `home`, which is `$UWF_HOME`.
 ///
 /// # Errors
 /// The file is not an export, is damaged or incomplete, holds a node that the store refuses, or names a thread that
-/// stands elsewhere here. Nothing was changed then.
-pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<ExportedThread, ExportError> {
+/// stands elsewhere here, or of which a step runs. Nothing was changed then.
+pub fn import(store: &Store, home: &Path, input: &mut dyn BufRead) -> Result<ExportedThread, ExportError> {
     let mut lines = Lines { input, number: 0, text: String::new() };
     let header = lines.header()?;
     let not_one = |error: thread::ThreadIdError| ExportError::NotAnExport { why: error.to_string() };
     let thread: ThreadId = header.thread.parse().map_err(not_one)?;
-    let there = thread::variable_of(store, &thread)?;
-    if let Some(found) = there.as_ref().map(|there| there.value).filter(|found| *found != header.head) {
-        return Err(ExportError::Exists { thread, head: header.head, found });
-    }
+    let there = thread::stands_at(store, &thread)?;
     let mut batch = store.batch();
     for _ in 0..header.nodes {
         lines.node(header.expected(), &mut batch)?;
@@ -238,14 +245,65 @@ pub fn import(store: &Store, input: &mut dyn BufRead) -> Result<ExportedThread, 
         checked.map_err(|error| lines.damaged(error.to_string()))?;
     }
     lines.end()?;
-    batch.commit()?;
     let (new, mut left_out) = (there.is_none(), Vec::new());
-    if new {
+    let behind = there.filter(|found| *found != header.head);
+    if let Some(found) = behind
+        && !is_in_chain(&batch, &found, &header)?
+    {
+        return Err(ExportError::Exists { thread, head: header.head, found });
+    }
+    let _still = behind.map(|_| ThreadLock::unannounced(home, &thread)).transpose()?;
+    batch.commit()?;
+    if let Some(found) = behind {
+        store.vars().apply(&forward(store, &thread, found, variables)?)?;
+    } else if new {
         let changed = |line| change(store, &thread, line, &mut left_out);
         let changes: Result<Vec<VarChange>, ExportError> = variables.into_iter().map(changed).collect();
         store.vars().apply(&changes?)?;
     }
-    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new, left_out })
+    let forwarded = behind.is_some();
+    Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new, forwarded, left_out })
+}
+
+/// Whether a node is in the chain of the thread in the file.
+fn is_in_chain(batch: &Batch<'_>, wanted: &Hash, header: &Header) -> Result<bool, ExportError> {
+    let mut at = Some(header.head);
+    // The file has all of the chain.
+    for _ in 0..header.nodes {
+        let Some(hash) = at else { break };
+        if hash == *wanted {
+            return Ok(true);
+        }
+        let payload = batch.get(&hash)?.payload;
+        let named = |field: &str| payload.get(field)?.as_str()?.parse::<Hash>().ok();
+        at = named("prev").or_else(|| named("start"));
+    }
+    Ok(false)
+}
+
+/// The changes that make a thread that stands at `found` stand as in the file. What was chosen for it stays.
+fn forward(
+    store: &Store,
+    thread: &ThreadId,
+    found: Hash,
+    lines: Vec<VariableLine>,
+) -> Result<Vec<VarChange>, ExportError> {
+    let mut changes = Vec::new();
+    for failed in thread::all_failures(store, Some(thread))? {
+        let name = failed.variable.name;
+        if !lines.iter().any(|line| line.variable == name) {
+            changes.push(VarChange::Remove { name });
+        }
+    }
+    for VariableLine { variable: name, value, tags } in lines {
+        let schema = store.get(&value)?.type_;
+        let is_head = name == thread::variable(thread);
+        let expect = if is_head { Expect::Value(found) } else { Expect::Any };
+        if name != options::variable(thread) {
+            changes.push(VarChange::Set { name, schema, value, tags, expect });
+        }
+    }
+    Ok(changes)
 }
 
 /// Whether what a variable names is in the file and is what it must be: later nothing else asks that.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use postgres::error::SqlState;
 use thiserror::Error;
 use uwf_engine::ThreadError;
-use uwf_engine::export::ExportError;
 use uwf_engine::lock::LockError;
 use uwf_store::{Hash, StoreError};
 
@@ -184,9 +183,6 @@ pub enum FleetError {
     /// The engine cannot read or write a thread.
     #[error(transparent)]
     Thread(#[from] ThreadError),
-    /// The engine cannot take a thread out of its store, or into it.
-    #[error(transparent)]
-    Export(#[from] ExportError),
     /// A step of the thread runs on this machine.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -241,7 +237,6 @@ impl FleetError {
             FleetError::Lock(error) => error.hint(),
             FleetError::Workspace(error) => error.hint(),
             FleetError::Thread(error) => error.hint(),
-            FleetError::Export(error) => error.hint(),
             FleetError::Store(error) => uwf_engine::thread::store_hint(error),
             _ => None,
         }

@@ -4,14 +4,19 @@
 const SHORTEST: usize = 3;
 
 /// A part of an id or a hash, in upper case.
-pub(super) struct IdPart(String);
+pub(crate) struct IdPart(String);
 
 impl IdPart {
     /// What was typed, if it can be a part.
-    pub(super) fn of(text: &str) -> Option<IdPart> {
+    pub(crate) fn of(text: &str) -> Option<IdPart> {
         let upper = text.to_ascii_uppercase();
         let is_part = upper.len() >= SHORTEST && upper.bytes().all(uwf_store::Hash::is_character);
         is_part.then_some(IdPart(upper))
+    }
+
+    /// It.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// Whether something begins or ends with it.

@@ -20,6 +20,7 @@ mod run;
 mod serve;
 mod setup;
 mod step;
+mod sync;
 mod thread;
 mod undo;
 mod var;
@@ -49,6 +50,7 @@ pub(super) use self::run::Run;
 pub(super) use self::serve::Serve;
 pub(super) use self::setup::Setup;
 pub(super) use self::step::{Ask, DiffShape, StepCommand};
+pub(super) use self::sync::{Clone, Sync};
 pub(super) use self::thread::{Prune, StatusWord, ThreadCommand, ThreadList};
 pub(super) use self::undo::{Redo, Undo, UndoHow};
 pub(super) use self::var::VarCommand;
@@ -283,6 +285,44 @@ pub(super) enum Noun {
         after_long_help = "Examples:\n  uwf worker\n  uwf worker --remote team --parallel 4 --label gpu,eu --metrics 9187\n  uwf worker --remote team --workflow solve-issue --until-empty"
     )]
     Worker(WorkerArgs),
+    /// Push threads to a remote
+    #[command(
+        long_about = "Push threads to a remote: the nodes that it lacks, then where each thread stands. A head at the remote moves forward \
+                      alone: where the remote has steps that are not here, too, nothing is pushed and the thread is named as diverged. A \
+                      thread that a worker has just now is not pushed.\n\n\
+                      Without threads, those that are both here and at the remote; a thread goes there for the first time when it is \
+                      named. It is kept there, and run by workers once somebody says so: `uwf thread resume T --remote NAME`. \
+                      A push that was cut off is done by the same command.\n\n\
+                      Exit status: 0 all of them stand there as here, or are ahead there; 1 one could not be pushed.",
+        after_long_help = "Examples:\n  uwf push\n  uwf push team 01K…\n  uwf push team @"
+    )]
+    Push(Sync),
+    /// Fetch the nodes of threads from a remote, and say what a pull would do
+    #[command(
+        long_about = "Fetch the nodes of threads from a remote into the store of this machine, and say how each stands: `behind` the \
+                      remote, which `uwf pull` brings up, `ahead`, the same, diverged, or new. No thread of this machine changes.\n\n\
+                      Without threads, those that are both here and at the remote.",
+        after_long_help = "Examples:\n  uwf fetch\n  uwf fetch team 01K…"
+    )]
+    Fetch(Sync),
+    /// Pull threads from a remote
+    #[command(
+        long_about = "Pull threads from a remote: the nodes that this machine lacks, then where each thread stands. A head moves forward \
+                      alone: where there are steps here that the remote does not have, too, nothing is pulled and the thread is named as \
+                      diverged. A thread of which a step runs here just now is not pulled.\n\n\
+                      Without threads, those that are both here and at the remote; one that is named and not here comes here, as by \
+                      `uwf clone`. A pull that was cut off is done by the same command.\n\n\
+                      Exit status: 0 all of them stand here as there, or are ahead here; 1 one could not be pulled.",
+        after_long_help = "Examples:\n  uwf pull\n  uwf pull team 01K…"
+    )]
+    Pull(Sync),
+    /// Bring a thread of a remote to this machine
+    #[command(
+        long_about = "Bring a thread of a remote to this machine, with all that it consists of. What was chosen for it of who plays, and what \
+                      weakens a sandbox, does not come along. A thread that is here already is pulled.",
+        after_long_help = "Examples:\n  uwf clone team 01K…"
+    )]
+    Clone(Clone),
     /// Show threads in a browser: a web page on this machine
     #[command(
         long_about = "Show threads in a browser: all of them with filters, each with the graph of its workflow, live, its steps, turns, tool \

@@ -48,9 +48,9 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
 }
 
 pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliError> {
-    let store = session.store()?;
+    let (store, home) = (session.store()?, session.homes()?.uwf);
     let Input { name, mut reader } = Input::open(session.stdin, &session.cwd, file)?;
-    let imported = export::import(&store, &mut reader);
+    let imported = export::import(&store, &home, &mut reader);
     drop(reader);
     let imported = imported.map_err(|error| {
         let hint = error.hint();
@@ -62,9 +62,13 @@ pub(super) fn import(session: &mut Session<'_>, file: &Path) -> Result<u8, CliEr
         session.ui.hint("who plays here, and with which rights, is said here: `uwf thread exec --help`");
     }
     let view = ThreadImported::from(imported);
-    let ThreadImported { thread, nodes, imported: new, .. } = view;
+    let ThreadImported { thread, nodes, imported: new, forwarded, .. } = view;
     session.ui.result(&view, || {
-        let what = if new { format!("{nodes} nodes") } else { "it was here already".to_owned() };
+        let what = match (new, forwarded) {
+            (true, _) => format!("{nodes} nodes"),
+            (false, true) => "it was here already, and has moved on".to_owned(),
+            (false, false) => "it was here already".to_owned(),
+        };
         format!("{thread}: {what}\n")
     })
 }

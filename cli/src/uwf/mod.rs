@@ -31,6 +31,7 @@ mod serve;
 mod setup;
 mod step;
 mod step_of_thread;
+mod sync;
 mod thread;
 mod time_argument;
 mod undo;
@@ -121,6 +122,10 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Var(command) => var::run(session, command),
         Noun::Config(command) => config::run(session, command),
         Noun::Remote(command) => remote::run(session, command),
+        Noun::Push(what) => sync::push(session, &what),
+        Noun::Fetch(what) => sync::fetch(session, &what),
+        Noun::Pull(what) => sync::pull(session, &what),
+        Noun::Clone(what) => sync::clone(session, &what),
         Noun::Serve(args) => serve::serve(session, &args),
         Noun::Mcp(args) => mcp::mcp(session, &args),
         Noun::Setup(setup) => setup::run(session, &setup),

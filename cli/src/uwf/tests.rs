@@ -16,6 +16,7 @@ mod pages;
 mod paging;
 mod pauses;
 mod played;
+mod pushed;
 mod reference;
 mod remotes;
 mod remotes_kept;

@@ -32,7 +32,7 @@ fn exported(place: &Place, thread: &ThreadId) -> String {
 }
 
 fn read(place: &Place, text: &str) -> Result<ExportedThread, ExportError> {
-    import(&place.store(), &mut text.as_bytes())
+    import(&place.store(), &place.homes().uwf, &mut text.as_bytes())
 }
 
 #[test]
@@ -98,10 +98,24 @@ fn importing_again_changes_nothing_and_another_head_is_refused() {
     let store = there.store();
     let head = thread::head(&store, &thread).unwrap();
     let start = head.start_hash();
-    thread::advance(&store, &thread, &head.hash, &start, &Status::Idle).unwrap();
+    let other = there.step(&thread, None, "writer", &json!({"$status": "again"}));
+    thread::advance(&store, &thread, &head.hash, &other, &Status::Idle).unwrap();
     let error = read(&there, &text).unwrap_err();
-    assert!(matches!(error, ExportError::Exists { found, .. } if found == start), "{error}");
+    assert!(matches!(error, ExportError::Exists { found, .. } if found == other), "{error}");
     assert!(error.hint().is_some());
+
+    // What is before the file's head moves on, unless a step runs.
+    thread::advance(&store, &thread, &other, &start, &Status::Idle).unwrap();
+    let home = there.homes().uwf;
+    let running = ThreadLock::acquire(&home, &thread, &start, 7).unwrap();
+    let error = read(&there, &text).unwrap_err();
+    assert!(matches!(error, ExportError::Lock(_)), "{error}");
+    assert_eq!(thread::stands_at(&store, &thread).unwrap(), Some(start));
+    drop(running);
+    let moved = read(&there, &text).unwrap();
+    assert_eq!((moved.new, moved.forwarded, moved.head), (false, true, head.hash));
+    assert_eq!(thread::head(&store, &thread).unwrap().status, head.status);
+    assert!(exported(&there, &thread) == text);
 }
 
 /// What is said of this text; nothing may have changed.
@@ -195,7 +209,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
         let there = Place::new();
-        if import(&there.store(), &mut bytes.as_slice()).is_ok() {
+        if import(&there.store(), &there.homes().uwf, &mut bytes.as_slice()).is_ok() {
             there.store().verify(&mut |finding| panic!("{finding}")).unwrap();
         }
     }

@@ -105,11 +105,13 @@ pub struct ThreadImported {
     pub nodes: u64,
     /// Whether the thread was not there before.
     pub imported: bool,
+    /// Whether it was there before, and its head has moved on to that of the file.
+    pub forwarded: bool,
 }
 
 impl From<ExportedThread> for ThreadImported {
-    fn from(ExportedThread { thread, head, nodes, new, .. }: ExportedThread) -> ThreadImported {
-        ThreadImported { thread, head, nodes, imported: new }
+    fn from(ExportedThread { thread, head, nodes, new, forwarded, .. }: ExportedThread) -> ThreadImported {
+        ThreadImported { thread, head, nodes, imported: new, forwarded }
     }
 }
 

@@ -81,7 +81,7 @@ CREATE TABLE uwf.thread (
 ) WITH (fillfactor = 60);
 CREATE INDEX thread_ready ON uwf.thread (team, priority DESC, ready_at) WHERE state = 'ready';
 CREATE INDEX thread_leased ON uwf.thread (lease_until) WHERE state = 'leased';
-CREATE INDEX thread_updated ON uwf.thread (team, updated DESC);
+CREATE INDEX thread_state ON uwf.thread (team, state, id);
 
 -- A thread's own variables but its head: failed attempts, what was undone, options, the reason of a pause.
 CREATE TABLE uwf.variable (

@@ -244,8 +244,8 @@ pub(in crate::uwf) enum ThreadCommand {
     /// Take in a thread that was exported
     #[command(
         long_about = "Take in a thread that was exported. Every node is checked against its hash and its type before \
-                      anything is stored. A thread that is here already at the same head stays as it is; at another \
-                      head it is an error.",
+                      anything is stored. A thread that is here already at the same head stays as it is; where \
+                      the file has steps that come after those that are here, it moves on; at another head it is an error.",
         after_long_help = "Examples:\n  uwf thread import thread.jsonl\n  uwf thread import - < thread.jsonl"
     )]
     Import {

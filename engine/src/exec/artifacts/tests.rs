@@ -364,7 +364,7 @@ fn what_is_kept_outlives_the_file_a_collection_and_a_journey() {
     let mut file = Vec::new();
     crate::export::export(&store, &thread, &mut file).unwrap();
     let other = Place::in_memory();
-    crate::export::import(&other.store(), &mut file.as_slice()).unwrap();
+    crate::export::import(&other.store(), &other.homes().uwf, &mut file.as_slice()).unwrap();
     for store in [store, other.store()] {
         let head = thread::head(&store, &thread).unwrap().hash;
         let found = artifacts(&store, &head).unwrap();

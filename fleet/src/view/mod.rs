@@ -1,6 +1,12 @@
 //! What programs are shown of a remote.
 
+mod sync;
+mod threads;
+
 use serde::Serialize;
+
+pub use self::sync::SyncedThread;
+pub use self::threads::{RemoteThread, ThreadQuery, matching, thread, threads};
 
 /// A remote, as `uwf remote list` has it.
 #[derive(Debug, Clone, Serialize)]
