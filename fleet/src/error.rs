@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use postgres::error::SqlState;
 use thiserror::Error;
 use uwf_engine::ThreadError;
+use uwf_engine::export::ExportError;
 use uwf_engine::lock::LockError;
 use uwf_store::{Hash, StoreError};
 
@@ -183,6 +184,9 @@ pub enum FleetError {
     /// The engine cannot read or write a thread.
     #[error(transparent)]
     Thread(#[from] ThreadError),
+    /// The engine cannot take a thread out of its store.
+    #[error(transparent)]
+    Export(Box<ExportError>),
     /// A step of the thread runs on this machine.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -234,6 +238,7 @@ impl FleetError {
                  `uwf thread pause {thread} --remote NAME`"
             )),
             FleetError::Contended { .. } => Some("the same command again tries anew".to_owned()),
+            FleetError::Export(error) => error.hint(),
             FleetError::Lock(error) => error.hint(),
             FleetError::Workspace(error) => error.hint(),
             FleetError::Thread(error) => error.hint(),
@@ -256,6 +261,12 @@ impl FleetError {
             FleetError::Database { code, .. } => PASSING.iter().any(|passing| passing.code() == code),
             _ => false,
         }
+    }
+}
+
+impl From<ExportError> for FleetError {
+    fn from(error: ExportError) -> FleetError {
+        FleetError::Export(Box::new(error))
     }
 }
 
