@@ -181,7 +181,9 @@ mod tests {
         assert_eq!(old_threads(&mut at, &old).unwrap(), []);
         let other = Place::in_memory();
         let elsewhere = other.store();
-        let imported = uwf_engine::export::import(&elsewhere, &mut file.as_slice()).unwrap();
+        let imported =
+            uwf_engine::export::import(&elsewhere, std::path::Path::new("/nowhere"), &mut file.as_slice())
+                .unwrap();
         assert_eq!((imported.thread, imported.new), (ended, true));
         assert_eq!(
             thread::head(&elsewhere, &ended).unwrap().hash,
