@@ -9,6 +9,7 @@
 mod changes;
 mod follow;
 mod line;
+mod open_visits;
 mod progress;
 mod recorded;
 mod watch;
@@ -26,6 +27,7 @@ use uwf_store::{Hash, Store};
 pub use self::changes::{Changed, HomeChanges};
 use self::follow::{Followed, Listing};
 pub use self::line::{Line, LineKind, continued, one_line, seconds, shown};
+pub use self::open_visits::{OpenVisits, open_visits};
 use self::progress::Progress;
 pub use self::progress::{LivePhase, LiveTool, LiveUsage};
 pub use self::recorded::recorded_lines;

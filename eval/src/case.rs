@@ -43,6 +43,43 @@ pub struct Tokens {
     pub turns: u64,
 }
 
+/// What was begun for a case and given up, since an interruption or a failure of the infrastructure had disturbed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GivenUp {
+    /// How many threads.
+    pub threads: u32,
+    /// What these cost in USD, and attempts of the thread that counts; none where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl GivenUp {
+    /// Whether nothing was.
+    pub fn is_nothing(&self) -> bool {
+        *self == GivenUp::default()
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn and(self, other: GivenUp) -> GivenUp {
+        GivenUp { threads: self.threads + other.threads, ..self.and_costs(other.cost_usd) }
+    }
+
+    /// One thread more, which cost so much.
+    #[must_use]
+    pub(crate) fn and_a_thread(self, cost: Option<f64>) -> GivenUp {
+        GivenUp { threads: self.threads + 1, ..self.and_costs(cost) }
+    }
+
+    /// So much more.
+    #[must_use]
+    pub(crate) fn and_costs(self, cost: Option<f64>) -> GivenUp {
+        let known = self.cost_usd.into_iter().chain(cost);
+        GivenUp { cost_usd: known.reduce(|one, other| one + other), ..self }
+    }
+}
+
 /// What one judge said of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,15 +136,19 @@ pub struct Case {
     /// Whether the thread is one that another evaluation ran.
     #[serde(default)]
     pub cached: bool,
+    /// What was begun for it before, and given up.
+    #[serde(default, skip_serializing_if = "GivenUp::is_nothing")]
+    pub given_up: GivenUp,
     /// The node that is its record.
     pub run: String,
 }
 
 impl Case {
-    /// What was paid for it now: for its thread, unless another evaluation ran that, and for its judges.
+    /// What was paid for it now: for its thread, unless another evaluation ran that, for what was given up, and for its judges.
     pub fn paid(&self) -> Option<f64> {
         let thread = self.cost_usd.filter(|_| !self.cached);
-        let costs = self.judges.iter().filter_map(|judge| judge.cost_usd).chain(thread);
+        let costs = self.judges.iter().filter_map(|judge| judge.cost_usd);
+        let costs = costs.chain(thread).chain(self.given_up.cost_usd);
         costs.reduce(|sum, cost| sum + cost)
     }
 }
@@ -141,10 +182,14 @@ mod tests {
             thread: None,
             seed: 0,
             cached,
+            given_up: GivenUp::default(),
             run: String::new(),
         };
         assert_eq!(case(Some(0.5), false, vec![judge(Some(0.25)), judge(None)]).paid(), Some(0.75));
         assert_eq!(case(Some(0.5), true, vec![judge(Some(0.25))]).paid(), Some(0.25));
         assert_eq!(case(None, false, vec![judge(None)]).paid(), None);
+        let given_up = GivenUp::default().and_a_thread(Some(0.125)).and_costs(None);
+        assert_eq!(given_up, GivenUp { threads: 1, cost_usd: Some(0.125) });
+        assert_eq!(Case { given_up, ..case(Some(0.5), false, vec![]) }.paid(), Some(0.625));
     }
 }

@@ -38,7 +38,7 @@ pub mod report;
 pub mod run;
 pub mod task;
 
-pub use case::{Case, JudgeScore, Outcome, Tokens};
+pub use case::{Case, GivenUp, JudgeScore, Outcome, Tokens};
 pub use error::EvalError;
 pub use load::{Loaded, load};
 pub use record::{Evaluation, Records};

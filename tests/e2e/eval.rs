@@ -18,6 +18,8 @@ mod claims;
 mod foreign;
 #[path = "eval/infrastructure.rs"]
 mod infrastructure;
+#[path = "eval/interrupted.rs"]
+mod interrupted;
 
 /// `uwf-eval` in a site, with the other programs beside it.
 fn command(site: &Site, args: &[&str]) -> Command {

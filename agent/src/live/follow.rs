@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 
 use uwf_engine::ThreadId;
 use uwf_engine::journals::JournalName;
-use uwf_store::open_regular;
+use uwf_store::{Hash, open_regular};
 
 use super::progress::Progress;
 use crate::journal::Entry;
@@ -51,6 +51,15 @@ impl Listing {
             is_wanted(name, written).then_some((written, name, path))
         });
         written.max().map(|(_, _, path)| path)
+    }
+
+    /// The journals of the visits that a thread has begun at this head, the oldest first.
+    pub(super) fn at(mut self, thread: &ThreadId, head: &Hash) -> Vec<PathBuf> {
+        self.refresh(0);
+        let mut names = self.names.remove(thread).unwrap_or_default();
+        names.retain(|name| name.head == *head);
+        names.sort_unstable();
+        names.into_iter().map(|name| self.dir.join(name.to_string())).collect()
     }
 
     fn refresh(&mut self, now: u64) {

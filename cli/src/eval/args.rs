@@ -79,6 +79,11 @@ another evaluation ran for exactly this (workflow, fixture, prompt, limits, agen
 sandbox, seed, number of the case, what is configured of these) is taken, and judged anew; --fresh
 runs another.
 
+A case that was interrupted goes on within its step where that cannot change what comes of it: it
+waited for the model, or had only read and written files of its workspace. Where a tool call was cut
+off, or a command may have left something, it begins anew, with a new thread in a fresh workspace;
+the old thread is removed, and what it cost is told with the case and counts for --max-cost.
+
 Failures of the infrastructure (the endpoint, the sandbox, a process that cannot be started) are
 tried again, and are errors of a case then, not low scores; going on, or the same command, tries
 these once more. A workflow that does not come to its end has failed, and has what its judges say

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use uwf_eval::{Case, Loaded, Outcome, load};
+use uwf_eval::{Case, GivenUp, Loaded, Outcome, load};
 
 use super::show::score;
 use crate::shell::{CliError, OK, Session, Text, USER, render};
@@ -53,6 +53,9 @@ struct Sum {
     /// The mean of the scores that there are; of several tasks, the mean of theirs.
     score: Option<f64>,
     cost_usd: Option<f64>,
+    /// What was begun for them and interrupted, so that they began anew; no part of the cost.
+    #[serde(skip_serializing_if = "GivenUp::is_nothing")]
+    given_up: GivenUp,
     seconds: f64,
 }
 
@@ -118,6 +121,7 @@ impl Sum {
             cached: cases.iter().filter(|case| case.cached).count(),
             score: mean(cases.iter().filter_map(|case| case.score)),
             cost_usd: costs.reduce(|one, other| one + other),
+            given_up: cases.iter().map(|case| case.given_up).fold(GivenUp::default(), GivenUp::and),
             seconds: cases.iter().map(|case| case.seconds).sum(),
         }
     }
@@ -151,5 +155,13 @@ fn text(view: &View) -> Text {
         0 => String::new(),
         count => format!("{count} of these threads were run by earlier evaluations; --fresh runs others\n"),
     };
-    Text::from(table).then(format!("\n{taken}more: uwf-eval show {}\n", view.name))
+    let GivenUp { threads, cost_usd } = view.total.given_up;
+    let given_up = match threads {
+        0 => String::new(),
+        count => {
+            let cost = cost_usd.map(|cost| format!(" and cost {} more", render::cost(Some(cost), 0)));
+            format!("{count} threads were interrupted and begun anew{}\n", cost.unwrap_or_default())
+        }
+    };
+    Text::from(table).then(format!("\n{taken}{given_up}more: uwf-eval show {}\n", view.name))
 }

@@ -46,6 +46,7 @@ pub(super) fn typed(
         offline: args.who.offline,
         judge_mock: args.who.judge_mock.as_deref().map(|file| absolute(session, file)),
         judge_mock_hash: judge_mock.map(|script| script.hash),
+        fresh: args.fresh,
         settings: place.settings(&options, is_scripted)?,
         options: ThreadOptions {
             mock: args.who.mock.as_deref().map(|file| absolute(session, file)),

@@ -44,6 +44,10 @@ impl Progress {
                 self.clear(ui);
                 ui.note(&format!("{task}/{repeat} is tried again: {why}"));
             }
+            Event::Anew { task, repeat, why } => {
+                self.clear(ui);
+                ui.note(&format!("{task}/{repeat} begins anew: {why}"));
+            }
             Event::Finished(case) => {
                 self.count(case);
                 if !self.terminal || case.outcome != Outcome::Scored {

@@ -49,16 +49,18 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     };
     let ended = run_all(&plan, &runner, &mut |event| progress.tell(&event, &mut session.ui));
     progress.clear(&mut session.ui);
-    told(session, &plan, ended, &Bounds { min: args.min, max_unscored: args.max_unscored })
+    let bounds = Bounds { min: args.min, max_unscored: args.max_unscored };
+    told(session, &plan, ended, (&bounds, args.max_cost))
 }
 
 fn told(
     session: &mut Session<'_>,
     plan: &Plan,
     ended: Result<Ended, EvalError>,
-    bounds: &Bounds,
+    (bounds, max_cost): (&Bounds, Option<f64>),
 ) -> Result<u8, CliError> {
-    let go_on = format!("uwf-eval run --resume {}", plan.name);
+    let most = max_cost.map(|most| format!(" --max-cost {most}")).unwrap_or_default();
+    let go_on = format!("uwf-eval run --resume {}{most}", plan.name);
     let ended = ended.map_err(|error| {
         let begun = !matches!(error, EvalError::Busy { .. } | EvalError::Plan(_));
         let hint =
@@ -78,7 +80,7 @@ fn told(
         }
         Ended::OutOfMoney => {
             session.ui.warn("not all cases were run: those that were have cost what all may");
-            session.ui.hint(&format!("go on with: {go_on} --max-cost USD"));
+            session.ui.hint(&format!("go on with: uwf-eval run --resume {} --max-cost USD", plan.name));
         }
     }
     outcome::tell(session, &plan.name, bounds)

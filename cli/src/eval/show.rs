@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use uwf_eval::record::{EvalRun, Evaluation, Records, get};
-use uwf_eval::{Case, JudgeScore, Loaded, load};
+use uwf_eval::{Case, GivenUp, JudgeScore, Loaded, load};
 use uwf_store::{Hash, Store};
 use uwf_workflow::yaml;
 
@@ -120,6 +120,11 @@ fn text(shown: &ShownCase) -> Text {
     line("time", &seconds(case.seconds));
     line("tokens", &format!("{} in, {} out", case.tokens.input, case.tokens.output));
     line("cost", &render::cost(case.cost_usd, 0));
+    if !case.given_up.is_nothing() {
+        let GivenUp { threads, cost_usd } = case.given_up;
+        let cost = cost_usd.map(|cost| format!(", {}", render::cost(Some(cost), 0))).unwrap_or_default();
+        line("given up before", &format!("{threads} begun and interrupted{cost}"));
+    }
     line("seed", &case.seed.to_string());
     head.push('\n');
     let cells = |judge: &JudgeScore| {

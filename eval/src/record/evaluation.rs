@@ -54,6 +54,9 @@ pub struct EvalConfig {
     /// Its text, as a hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_mock_hash: Option<String>,
+    /// Whether threads of other evaluations are not taken, whoever goes on with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
     /// What is configured and not typed, by its name: who plays, where models are served, what commands may reach.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uwf_store::Hash;
 
-use crate::case::{Case, JudgeScore, Outcome, Tokens};
+use crate::case::{Case, GivenUp, JudgeScore, Outcome, Tokens};
 
 /// A case that is finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,9 @@ pub struct EvalRun {
     /// Whether the thread is one that another evaluation ran.
     #[serde(default)]
     pub cached: bool,
+    /// What was begun for it before, and given up.
+    #[serde(default, skip_serializing_if = "GivenUp::is_nothing")]
+    pub given_up: GivenUp,
 }
 
 /// What played.
@@ -125,6 +128,7 @@ impl EvalRun {
             thread: self.thread_id,
             seed: self.seed,
             cached: self.cached,
+            given_up: self.given_up,
             run: hash.to_string(),
         }
     }

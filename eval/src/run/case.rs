@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use uwf_agent::runtime::live::OpenVisits;
 use uwf_engine::ThreadId;
 use uwf_engine::journals;
 use uwf_engine::lock::running;
@@ -13,20 +14,20 @@ use uwf_snapshot::SnapshotError;
 use uwf_store::Hash;
 
 use super::drive::{Drove, drive};
-use super::ledger::Sampled;
+use super::ledger::{Begun, Sampled};
 use super::plan::Slot;
 use super::standing::{Standing, first_line, standing};
 use super::workspace::{self, Kept};
 use super::{Event, Measured, Plan, Planned, Runner, ledger, seed_of};
 use crate::EvalError;
-use crate::case::{Case, Outcome};
+use crate::case::{Case, GivenUp, Outcome};
 use crate::judge::{self, Scored, Subject};
 use crate::record::{EvalRun, Records, RunConfig, Sample};
 
 /// How long it is waited before infrastructure is tried again, times the number of tries.
 const PAUSE: Duration = Duration::from_secs(5);
 /// How often it is looked whether what is waited for is there.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// What is the same for all cases of a task.
 pub(super) struct Work<'a> {
@@ -36,6 +37,8 @@ pub(super) struct Work<'a> {
     pub(super) records: &'a Records,
     /// The workspace as it is before the thread.
     pub(super) before: Hash,
+    /// Whether no thread of another evaluation is taken.
+    pub(super) fresh: bool,
 }
 
 /// A thread that has come to its end, one way or another.
@@ -44,6 +47,7 @@ struct Ran {
     workspace: PathBuf,
     end: End,
     cached: bool,
+    given_up: GivenUp,
 }
 
 /// How a thread came to its end.
@@ -72,11 +76,12 @@ impl Work<'_> {
     /// Does a case; none where it was stopped before its end.
     pub(super) fn run(&self, slot: &Slot, events: &Sender<Event>) -> Result<Option<Case>, EvalError> {
         let sample = self.sample(slot.repeat);
-        let sampled = match self.runner.fresh {
+        let has_begun = ledger::begun_thread(self.runner.store, self.place(slot.repeat))?.is_some();
+        let sampled = match self.fresh || has_begun {
             true => None,
             false => ledger::sampled(self.runner.store, self.records, &sample)?,
         };
-        let taken = sampled.map(|sampled| self.taken(slot.repeat, &sampled)).transpose()?.flatten();
+        let taken = sampled.map(|sampled| self.taken(slot, &sampled)).transpose()?.flatten();
         let ran = if taken.is_some() { taken } else { self.ran(slot, events)? };
         let Some(ran) = ran else { return Ok(None) };
         let (run, can_stand) = self.judged(slot.repeat, &ran)?;
@@ -89,8 +94,12 @@ impl Work<'_> {
         Ok(Some(run.case(&hash)))
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.planned.task.name
+    }
+
+    pub(super) fn place(&self, repeat: u32) -> ledger::Place<'_> {
+        (&self.plan.name, self.name(), repeat)
     }
 
     fn seed(&self, repeat: u32) -> u64 {
@@ -120,7 +129,7 @@ impl Work<'_> {
     }
 
     /// A thread that another evaluation ran, with a workspace as it left its own; none where it says nothing of the workflow.
-    fn taken(&self, repeat: u32, sampled: &Sampled) -> Result<Option<Ran>, EvalError> {
+    fn taken(&self, slot: &Slot, sampled: &Sampled) -> Result<Option<Ran>, EvalError> {
         let thread = sampled.thread;
         let end = match standing(self.runner.store, &thread)? {
             Standing::Ended => End::ended(),
@@ -128,35 +137,31 @@ impl Work<'_> {
             Standing::Idle => End::failed("it came to a limit of its task".to_owned()),
             Standing::Broken(_) | Standing::Halted(_) => return Ok(None),
         };
-        let workspace = self.workspace(repeat);
+        let workspace = self.workspace(slot.repeat);
         workspace::make_like(self.runner.store, &sampled.left, &workspace)?;
-        Ok(Some(Ran { thread, workspace, end, cached: true }))
+        let given_up = slot.earlier.map_or_else(GivenUp::default, |earlier| GivenUp {
+            cost_usd: earlier.paid,
+            ..earlier.given_up.and_a_thread(None)
+        });
+        Ok(Some(Ran { thread, workspace, end, cached: true, given_up }))
     }
 
     /// Runs the thread of a case to its end; none where it was stopped before.
     fn ran(&self, slot: &Slot, events: &Sender<Event>) -> Result<Option<Ran>, EvalError> {
-        let (store, repeat) = (self.runner.store, slot.repeat);
-        let workspace = self.workspace(repeat);
-        let earlier = slot.earlier.and_then(|earlier| earlier.thread);
-        let earlier = earlier.filter(|thread| self.can_go_on(thread, &workspace));
-        let thread = ledger::thread_of(store, (&self.plan.name, self.name(), repeat), earlier)?;
-        self.begin(&thread, &workspace, repeat)?;
+        let (repeat, workspace) = (slot.repeat, self.workspace(slot.repeat));
+        let (mut begun, mut is_left) = self.begun(slot, &workspace)?;
         let mut tries = 0;
         let end = loop {
-            if !self.is_free(&thread) {
+            if !self.is_free(&begun.thread) {
                 return Ok(None);
             }
-            let so_far = Measured::of(store, &thread)?;
-            let drove = match standing(store, &thread)? {
-                // As it was left, when this program ended before it was recorded.
-                Standing::Ended | Standing::Failed(_) | Standing::Halted(_) => {
-                    Drove::Exited { status: None, last_words: String::new() }
-                }
-                Standing::Broken(_) | Standing::Idle => {
-                    drive(self.runner, &thread, (&self.planned.task.limits, &so_far))
-                }
+            let open = match is_left {
+                true => self.go_on(&mut begun, (repeat, &workspace), events)?,
+                false => OpenVisits::default(),
             };
-            let why = match self.came(&thread, drove, &so_far)? {
+            is_left = true;
+            self.begin(&begun.thread, &workspace, repeat)?;
+            let why = match self.tried(&begun.thread, &open)? {
                 Came::Stopped => return Ok(None),
                 Came::Over(end) => break end,
                 Came::Broken(why) => why,
@@ -171,18 +176,25 @@ impl Work<'_> {
                 return Ok(None);
             }
         };
-        Ok(Some(Ran { thread, workspace, end, cached: false }))
+        let Begun { thread, given_up, .. } = begun;
+        Ok(Some(Ran { thread, workspace, end, cached: false, given_up }))
     }
 
-    /// Whether a thread whose infrastructure failed before may yet come to its end.
-    fn can_go_on(&self, thread: &ThreadId, workspace: &Path) -> bool {
-        let (store, limits) = (self.runner.store, &self.planned.task.limits);
-        let has_left = |so_far: Measured| {
-            so_far.seconds < limits.timeout.as_secs_f64() && so_far.steps < u64::from(limits.max_steps)
+    /// Runs a thread on from where it stands, with what is open there.
+    fn tried(&self, thread: &ThreadId, open: &OpenVisits) -> Result<Came, EvalError> {
+        let store = self.runner.store;
+        let mut so_far = Measured::of(store, thread)?;
+        let drove = match standing(store, thread)? {
+            // As it was left, when this program ended before it was recorded.
+            Standing::Ended | Standing::Failed(_) | Standing::Halted(_) => {
+                Drove::Exited { status: None, last_words: String::new() }
+            }
+            Standing::Broken(_) | Standing::Idle => {
+                so_far.seconds += open.seconds;
+                drive(self.runner, thread, (&self.planned.task.limits, &so_far))
+            }
         };
-        workspace.is_dir()
-            && !matches!(standing(store, thread), Err(_) | Ok(Standing::Halted(_)))
-            && Measured::of(store, thread).is_ok_and(has_left)
+        self.came(thread, drove, &so_far)
     }
 
     /// Waits while another process runs the thread: what a program has started that was killed ends by itself. Whether nobody has
@@ -193,7 +205,7 @@ impl Work<'_> {
     }
 
     /// Waits until the time is over, or what is waited for is there; whether nobody has stopped it meanwhile.
-    fn waited(&self, time: Duration, is_there: &dyn Fn() -> bool) -> bool {
+    pub(super) fn waited(&self, time: Duration, is_there: &dyn Fn() -> bool) -> bool {
         let begun = Instant::now();
         while self.runner.stop.signal().is_none() && begun.elapsed() < time && !is_there() {
             sleep(LOOK);
@@ -229,7 +241,7 @@ impl Work<'_> {
         let (status, last_words) = match (drove, &found) {
             (Drove::Stopped, _) => return Ok(Came::Stopped),
             (_, Standing::Halted(why)) => return Ok(Came::Over(End::error(why.clone()))),
-            // Time and money went into what failed below the workflow.
+            // It went into what failed below the workflow.
             (Drove::Limit { why, .. }, Standing::Broken(broke)) => {
                 return Ok(Came::Over(End::error(format!("{why}; {broke}"))));
             }
@@ -316,6 +328,7 @@ impl Work<'_> {
             left: left.map(|left| left.tree),
             left_git: left.and_then(|left| left.git),
             cached: ran.cached,
+            given_up: ran.given_up,
             ..self.blank((repeat, &ran.thread), measured)
         };
         Ok((run, end.can_stand && !ran.cached))
@@ -354,6 +367,7 @@ impl Work<'_> {
             steps: measured.steps,
             usage: measured.tokens,
             cached: false,
+            given_up: GivenUp::default(),
         }
     }
 }

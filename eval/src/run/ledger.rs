@@ -7,6 +7,7 @@ use uwf_store::{Expect, Hash, Store, VarChange};
 
 use super::workspace::All;
 use super::{Plan, begun};
+use crate::case::GivenUp;
 use crate::record::{
     EvalRun, Evaluation, Records, Sample, case_variable, cases_prefix, evaluation_variable, put,
     run_variable, sample_variable,
@@ -15,6 +16,10 @@ use crate::{EvalError, load};
 
 /// The tag with the thread of a case that has begun, or of a sample.
 const THREAD: &str = "thread";
+/// The tag with the thread in whose place a case's thread is.
+const REPLACES: &str = "replaces";
+/// The tag with what was given up for a case, as JSON.
+const GIVEN_UP: &str = "given-up";
 /// The tag with where a sample's thread stood when it was over.
 const HEAD: &str = "head";
 /// The tag with the workspace as a sample's thread left it.
@@ -50,6 +55,7 @@ pub(super) fn open(store: &Store, records: &Records, plan: &Plan) -> Result<Eval
     let mut evaluation = begun(plan, store.now());
     if let Some(known) = known {
         (evaluation.started_at, evaluation.cases) = (known.started_at, known.cases);
+        evaluation.config.fresh |= known.config.fresh;
     }
     name(store, records, (&evaluation, expect), Vec::new())?;
     Ok(evaluation)
@@ -88,25 +94,53 @@ fn name(
     Ok(store.vars().apply(&others)?)
 }
 
-/// The thread of a case: the one that it has begun; else `earlier`, which it began before its infrastructure failed, or a new one:
-/// that is noted before there is such a thread.
-pub(super) fn thread_of(
-    store: &Store,
-    (evaluation, task, repeat): (&str, &str, u32),
-    earlier: Option<ThreadId>,
-) -> Result<ThreadId, EvalError> {
-    let name = case_variable(evaluation, task, repeat);
-    let found = store.vars().get(&name)?;
-    if let Some(thread) = found.and_then(|found| found.tags.get(THREAD)?.parse().ok()) {
-        return Ok(thread);
+/// The case that a thread is run for: its evaluation, its task, and which of the task's cases.
+pub(super) type Place<'a> = (&'a str, &'a str, u32);
+
+/// The thread that a case has begun.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Begun {
+    pub(super) thread: ThreadId,
+    /// What was given up before.
+    pub(super) given_up: GivenUp,
+    /// The thread in whose place it is: nobody needs that any more.
+    pub(super) replaces: Option<ThreadId>,
+}
+
+impl Begun {
+    /// A thread that is yet to begin.
+    pub(super) fn new(store: &Store) -> Begun {
+        Begun { thread: ThreadId::new(store.now()), given_up: GivenUp::default(), replaces: None }
     }
-    let thread = earlier.unwrap_or_else(|| ThreadId::new(store.now()));
+}
+
+/// The thread that a case has begun and that is not recorded, if there is one.
+pub(super) fn begun_thread(store: &Store, place: Place<'_>) -> Result<Option<Begun>, EvalError> {
+    let Some(found) = store.vars().get(&of_case(place))? else { return Ok(None) };
+    let tag = |name: &str| found.tags.get(name);
+    let thread = |name| tag(name).and_then(|thread| thread.parse().ok());
+    let Some(begun) = thread(THREAD) else { return Ok(None) };
+    let given_up = tag(GIVEN_UP).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    Ok(Some(Begun { thread: begun, given_up, replaces: thread(REPLACES) }))
+}
+
+/// Notes which thread is the case's, before there is such a thread.
+pub(super) fn note_begun(store: &Store, place: Place<'_>, begun: &Begun) -> Result<(), EvalError> {
+    let (evaluation, ..) = place;
     let named = store.vars().get(&evaluation_variable(evaluation))?;
     let named = named.ok_or_else(|| EvalError::Unknown { name: evaluation.to_owned(), known: Vec::new() })?;
-    let tags = BTreeMap::from([(THREAD.to_owned(), thread.to_string())]);
-    let (schema, value, expect) = (named.schema, named.value, Expect::Any);
-    store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }])?;
-    Ok(thread)
+    let mut tags = BTreeMap::from([(THREAD.to_owned(), begun.thread.to_string())]);
+    tags.extend(begun.replaces.map(|thread| (REPLACES.to_owned(), thread.to_string())));
+    if !begun.given_up.is_nothing() {
+        let told = serde_json::to_string(&begun.given_up).expect("numbers are JSON");
+        tags.insert(GIVEN_UP.to_owned(), told);
+    }
+    let (name, schema, value, expect) = (of_case(place), named.schema, named.value, Expect::Any);
+    Ok(store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }])?)
+}
+
+fn of_case((evaluation, task, repeat): Place<'_>) -> String {
+    case_variable(evaluation, task, repeat)
 }
 
 /// A thread that was run for a sample, if it stands where it stood then.
@@ -165,11 +199,8 @@ pub(super) fn finish(
 }
 
 /// What a case was judged again by, where it was and its evaluation is not whole again.
-pub(super) fn judged_by(
-    store: &Store,
-    (evaluation, task, repeat): (&str, &str, u32),
-) -> Result<Option<String>, EvalError> {
-    let found = store.vars().get(&case_variable(evaluation, task, repeat))?;
+pub(super) fn judged_by(store: &Store, place: Place<'_>) -> Result<Option<String>, EvalError> {
+    let found = store.vars().get(&of_case(place))?;
     Ok(found.and_then(|mut found| found.tags.remove(JUDGED)))
 }
 

@@ -3,14 +3,16 @@
 //! From the bottom up: `seed` makes the seed of a case; `plan` is what is to be run; `ledger` is what the store knows of each
 //! case, and `lock` keeps other programs from it; `scratch` has what is needed only while a program runs; `workspace` is where a
 //! case works, and what of it is kept; `drive` runs its thread as a process and keeps it within its limits; `standing` tells how
-//! it ended, and whether that was the workflow's doing; `measure` what it took; `case` does one from its beginning to its
+//! it ended, and whether that was the workflow's doing; `measure` what it took; `left` whether what was left in the middle can be
+//! gone on with, or the case begins anew; `case` does one from its beginning to its
 //! record; `again` judges those that are recorded once more. Whatever is killed at any moment is gone on with: a case that is
-//! recorded is not run again, but for an error, and one that has begun has its thread.
+//! recorded is not run again, but for an error, and one that has begun goes on unless that could change what comes of it.
 
 mod again;
 mod case;
 mod drive;
 mod ledger;
+mod left;
 mod lock;
 mod measure;
 mod plan;
@@ -64,7 +66,7 @@ pub struct Runner<'a> {
     pub keep: bool,
     /// How often a case is tried again whose infrastructure failed.
     pub retries: u32,
-    /// Whether threads of earlier evaluations are not taken.
+    /// Whether threads of earlier evaluations are not taken; nor are they where the evaluation was begun so.
     pub fresh: bool,
     /// What all cases may cost together, in USD; those that have begun come to their end.
     pub max_cost: Option<f64>,
@@ -93,6 +95,15 @@ pub enum Event {
         /// What failed.
         why: String,
     },
+    /// What was begun for a case is given up, and it begins anew: going on might have changed what comes of it.
+    Anew {
+        /// The task.
+        task: String,
+        /// Which of its cases.
+        repeat: u32,
+        /// What might have.
+        why: String,
+    },
     /// A case is finished and recorded.
     Finished(Box<Case>),
 }
@@ -119,9 +130,10 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
     let recorded = load::cases_of(runner.store, &evaluation)?;
     let waiting = plan.missing(&recorded);
     if !waiting.is_empty() && evaluation.finished_at.is_some() {
-        ledger::reopen(runner.store, &records, evaluation)?;
+        ledger::reopen(runner.store, &records, evaluation.clone())?;
     }
     let known = load::hash_of(runner.store, &plan.name)?;
+    let fresh = runner.fresh || evaluation.config.fresh;
     let fixtures = plan.tasks.iter().map(|planned| workspace::capture_fixture(runner, &planned.task));
     let fixtures: Vec<_> = fixtures.collect::<Result<_, _>>()?;
     let pool = Pool {
@@ -129,6 +141,9 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
         spent: Mutex::new(recorded.iter().filter_map(Case::paid).sum()),
         failed: Mutex::new(None),
     };
+    if !runner.keep {
+        workspace::remove_recorded(runner, &plan.name, &evaluation);
+    }
     let before = recorded.into_iter().filter(|case| case.outcome != Outcome::Error).collect();
     on_event(Event::Began { planned: plan.cases().count(), before });
     let (sender, events) = mpsc::channel();
@@ -138,8 +153,8 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
             scope.spawn(move || {
                 while let Some(slot) = pool.take(waiting, runner) {
                     let planned = &plan.tasks[slot.task];
-                    let work =
-                        case::Work { plan, planned, runner, records: &records, before: fixtures[slot.task] };
+                    let before = fixtures[slot.task];
+                    let work = case::Work { plan, planned, runner, records: &records, before, fresh };
                     pool.done(work.run(slot, &sender), (slot, runner), &sender);
                 }
             });
@@ -194,7 +209,7 @@ impl Pool {
     ) {
         match came {
             Ok(Some(case)) => {
-                let paid = case.paid().unwrap_or(0.0) - slot.paid_for(case.thread.as_deref());
+                let paid = case.paid().unwrap_or(0.0) - slot.paid_before();
                 *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += paid;
                 // Whoever listens outlives the threads.
                 events.send(Event::Finished(Box::new(case))).ok();

@@ -8,7 +8,7 @@ use uwf_engine::ThreadId;
 use uwf_engine::thread::ThreadOptions;
 use uwf_store::Hash;
 
-use crate::case::{Case, Outcome};
+use crate::case::{Case, GivenUp, Outcome};
 use crate::record::{EvalConfig, Evaluation, TaskRef};
 use crate::task::Task;
 
@@ -57,10 +57,9 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// What was paid before for this very thread, which is part of what it cost now.
-    pub(super) fn paid_for(&self, thread: Option<&str>) -> f64 {
-        let same = |earlier: &Earlier| earlier.thread.is_some_and(|known| Some(known.as_str()) == thread);
-        self.earlier.filter(same).map_or(0.0, |earlier| earlier.paid)
+    /// What was paid for it before, which is part of what it costs in the end: with its thread, or as given up.
+    pub(super) fn paid_before(&self) -> f64 {
+        self.earlier.and_then(|earlier| earlier.paid).unwrap_or(0.0)
     }
 }
 
@@ -69,8 +68,10 @@ impl Slot {
 pub(super) struct Earlier {
     /// Its thread.
     pub(super) thread: Option<ThreadId>,
-    /// What was paid for it, in USD.
-    pub(super) paid: f64,
+    /// What was paid for it, in USD, with what was given up.
+    pub(super) paid: Option<f64>,
+    /// What was given up before.
+    pub(super) given_up: GivenUp,
 }
 
 /// An evaluation cannot go on with a plan.
@@ -114,8 +115,8 @@ impl Plan {
                 None => Some(slot),
                 Some(case) if case.outcome == Outcome::Error => {
                     let thread = case.thread.as_ref().and_then(|thread| thread.parse().ok());
-                    let paid = case.paid().unwrap_or(0.0);
-                    Some(Slot { earlier: Some(Earlier { thread, paid }), ..slot })
+                    let earlier = Earlier { thread, paid: case.paid(), given_up: case.given_up };
+                    Some(Slot { earlier: Some(earlier), ..slot })
                 }
                 Some(_) => None,
             };
@@ -203,6 +204,7 @@ mod tests {
             thread: Some(ThreadId::new(u64::from(repeat)).to_string()),
             seed: 0,
             cached: false,
+            given_up: GivenUp::default(),
             run: String::new(),
         }
     }
@@ -230,12 +232,7 @@ mod tests {
             [case(1, Outcome::Scored, 1.0), case(2, Outcome::Error, 2.0), case(4, Outcome::Failed, 4.0)];
         let missing = plan.missing(&recorded);
         assert_eq!(missing.iter().map(|slot| slot.repeat).collect::<Vec<_>>(), [2, 3]);
-        let same = recorded[1].thread.as_deref();
-        assert_eq!(
-            [missing[0].paid_for(same), missing[0].paid_for(recorded[0].thread.as_deref())],
-            [2.0, 0.0]
-        );
-        assert_eq!(missing[1].paid_for(same), 0.0);
+        assert_eq!([missing[0].paid_before(), missing[1].paid_before()], [2.0, 0.0]);
     }
 
     #[test]

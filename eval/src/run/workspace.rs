@@ -13,6 +13,8 @@ use uwf_store::{Hash, Store};
 
 use super::Runner;
 use crate::EvalError;
+use crate::case::Outcome;
+use crate::record::{EvalRun, Evaluation, Records, get};
 use crate::task::{Task, copy};
 
 /// No workspace of more bytes is kept so that it can be made again.
@@ -166,6 +168,20 @@ pub(crate) fn remove(dir: &Path) -> Result<(), EvalError> {
             disk(fs::remove_dir_all(dir), dir)
         }
         done => disk(done, dir),
+    }
+}
+
+/// Removes the workspaces of cases that were recorded before, where a program was killed between the two. What cannot be read or
+/// removed stays.
+pub(super) fn remove_recorded(runner: &Runner<'_>, name: &str, evaluation: &Evaluation) {
+    let type_ = Records::known().run;
+    for case in &evaluation.cases {
+        let dir = of_case(runner.root, name, (&case.task, case.repeat));
+        let run = || get::<EvalRun>(runner.store, &type_, &case.run).ok();
+        let is_kept = |run: &EvalRun| run.left.is_some() && run.outcome != Outcome::Error;
+        if dir.is_dir() && run().as_ref().is_some_and(is_kept) {
+            remove(&dir).ok();
+        }
     }
 }
 

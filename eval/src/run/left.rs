@@ -1,0 +1,166 @@
+//! What another process, or an earlier try, left of a case: its thread goes on as if nothing had happened, or the case begins anew.
+//!
+//! Apart because it is a matter of what is measured: whoever continues a thread otherwise is best served by going on, and the model
+//! is told what was cut off. Here a call that was cut off, or what a command had left running, would count as what the workflow
+//! did. So a thread goes on only where nobody could tell afterwards that it was interrupted.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use uwf_agent::runtime::live::{OpenVisits, open_visits, thread_log};
+use uwf_engine::thread::{self, FAILED, HEADS, ThreadError, all_failures};
+use uwf_engine::{ThreadId, journals};
+use uwf_store::Hash;
+
+use super::case::{LOOK, Work};
+use super::ledger::{self, Begun};
+use super::plan::{Earlier, Slot};
+use super::standing::{Standing, standing};
+use super::{Event, Measured};
+use crate::EvalError;
+
+/// Nobody knows what an agent did that keeps no journal.
+const UNTOLD: &str = "nothing tells how far its agent had come";
+
+impl Work<'_> {
+    /// The thread of a case, and whether it was begun before.
+    pub(super) fn begun(&self, slot: &Slot, workspace: &Path) -> Result<(Begun, bool), EvalError> {
+        let (store, place) = (self.runner.store, self.place(slot.repeat));
+        if let Some(begun) = ledger::begun_thread(store, place)? {
+            // What was noted may not have been done.
+            begun.replaces.into_iter().try_for_each(|thread| self.forget(&thread))?;
+            return Ok((begun, true));
+        }
+        let new = Begun::new(store);
+        let begun = match slot.earlier {
+            None => (new, false),
+            Some(Earlier { thread: Some(thread), given_up, .. }) if self.has_left(&thread, workspace) => {
+                (Begun { thread, given_up, replaces: None }, true)
+            }
+            Some(Earlier { thread, given_up, paid }) => {
+                // What a person has halted stays for that person.
+                let is_halted =
+                    |thread: &ThreadId| matches!(standing(store, thread), Ok(Standing::Halted(_)));
+                let threads = given_up.and_a_thread(None);
+                let given_up = crate::case::GivenUp { cost_usd: paid, ..threads };
+                (Begun { given_up, replaces: thread.filter(|thread| !is_halted(thread)), ..new }, false)
+            }
+        };
+        ledger::note_begun(store, place, &begun.0)?;
+        begun.0.replaces.into_iter().try_for_each(|thread| self.forget(&thread))?;
+        Ok(begun)
+    }
+
+    /// Whether a thread whose infrastructure failed before may yet come to its end.
+    fn has_left(&self, thread: &ThreadId, workspace: &Path) -> bool {
+        let (store, limits) = (self.runner.store, &self.planned.task.limits);
+        let has_left = |so_far: Measured| {
+            so_far.seconds < limits.timeout.as_secs_f64() && so_far.steps < u64::from(limits.max_steps)
+        };
+        workspace.is_dir()
+            && !matches!(standing(store, thread), Err(_) | Ok(Standing::Halted(_)))
+            && Measured::of(store, thread).is_ok_and(has_left)
+    }
+
+    /// What there is to go on with of a thread that was left. Where going on may change what comes of it, the case begins anew by
+    /// another thread, which `begun` is then.
+    pub(super) fn go_on(
+        &self,
+        begun: &mut Begun,
+        (repeat, workspace): (u32, &Path),
+        events: &Sender<Event>,
+    ) -> Result<OpenVisits, EvalError> {
+        let store = self.runner.store;
+        if store.vars().get_now(&format!("{HEADS}{}", begun.thread))?.is_none() {
+            return Ok(OpenVisits::default());
+        }
+        let found = standing(store, &begun.thread)?;
+        if let Standing::Halted(_) = found {
+            return Ok(OpenVisits::default());
+        }
+        let head = thread::head(store, &begun.thread)?;
+        let is_there = workspace.is_dir() && Path::new(&head.start(store)?.cwd) == workspace;
+        let is_over = matches!(found, Standing::Ended | Standing::Failed(_));
+        let visits = if is_over { OpenVisits::default() } else { self.visits(&begun.thread, head.hash)? };
+        let why = match visits.disturbed.clone() {
+            _ if !is_there => Some("its workspace is gone".to_owned()),
+            Some(why) => Some(why),
+            None => Some(UNTOLD.to_owned()).filter(|_| !is_over && visits.journals == 0),
+        };
+        match (why, found) {
+            (Some(why), _) => {
+                self.give_up(begun, repeat, visits.cost_usd)?;
+                events.send(Event::Anew { task: self.name().to_owned(), repeat, why }).ok();
+                Ok(OpenVisits::default())
+            }
+            (None, Standing::Broken(_)) => self.forget_failures(begun, repeat).map(|()| visits),
+            (None, _) => Ok(visits),
+        }
+    }
+
+    /// What is open where the thread stands, or where the thread stands that it has called.
+    fn visits(&self, thread: &ThreadId, head: Hash) -> Result<OpenVisits, EvalError> {
+        let (store, home) = (self.runner.store, &self.runner.homes.uwf);
+        let (mut at, mut head) = (*thread, head);
+        while let Some(called) = thread::called_at(store, &at, &head)? {
+            let below = thread::head(store, &called.thread)?;
+            if below.status.is_final() {
+                // The caller's step is made of it, and of nothing else.
+                return Ok(OpenVisits { journals: 1, ..OpenVisits::default() });
+            }
+            (at, head) = (called.thread, below.hash);
+        }
+        let begun = Instant::now();
+        loop {
+            let visits = open_visits(home, (&at, &head))
+                .map_err(|source| EvalError::Disk { path: journals::directory(home), source })?;
+            let is_late = begun.elapsed() >= self.planned.task.limits.timeout;
+            if !visits.is_held || is_late || !self.waited(LOOK, &|| false) {
+                return Ok(visits);
+            }
+        }
+    }
+
+    /// The case begins anew: what it has begun is told as given up, and is removed.
+    fn give_up(&self, begun: &mut Begun, repeat: u32, open: Option<f64>) -> Result<(), EvalError> {
+        let store = self.runner.store;
+        let cost = Measured::of(store, &begun.thread)?.cost_usd;
+        let given_up = begun.given_up.and_costs(open).and_a_thread(cost);
+        *begun = Begun { given_up, replaces: Some(begun.thread), ..Begun::new(store) };
+        ledger::note_begun(store, self.place(repeat), begun)?;
+        begun.replaces.into_iter().try_for_each(|thread| self.forget(&thread))
+    }
+
+    /// Removes a thread, and what its runs left, if it is there.
+    fn forget(&self, thread: &ThreadId) -> Result<(), EvalError> {
+        let home = &self.runner.homes.uwf;
+        match thread::remove(self.runner.store, thread) {
+            Ok(()) | Err(ThreadError::Unknown { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        journals::forget(home, thread);
+        fs::remove_file(thread_log(home, thread)).ok();
+        Ok(())
+    }
+
+    /// Attempts that failed below the workflow are none of it: its roles are not told of them.
+    fn forget_failures(&self, begun: &mut Begun, repeat: u32) -> Result<(), EvalError> {
+        let (store, thread) = (self.runner.store, begun.thread);
+        let cost = || Ok::<_, EvalError>(Measured::of(store, &thread)?.cost_usd.unwrap_or(0.0));
+        let before = cost()?;
+        let own = format!("{FAILED}{thread}/");
+        for failures in all_failures(store, Some(&thread))? {
+            if let Some(role) = failures.variable.name.strip_prefix(&own) {
+                thread::clear_failures(store, &thread, role)?;
+            }
+        }
+        let gone = before - cost()?;
+        if gone > 0.0 {
+            begun.given_up = begun.given_up.and_costs(Some(gone));
+            ledger::note_begun(store, self.place(repeat), begun)?;
+        }
+        Ok(())
+    }
+}
