@@ -138,6 +138,7 @@ fn run_chapter(chapter: &Path) {
         "changes.md" => &["for n in \"$@\"; do"],
         "interruptions.md" => &["interrupted", "planner → planned"],
         "recipes.md" => &["What, then, do we owe the truth to?", "morning-"],
+        "eval.md" => &["cannot be told", "hallucination"],
         "agents.md" => &["developer → done"],
         "mock-scripts.md" => &["Loop over all arguments"],
         _ => &[],
