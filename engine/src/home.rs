@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -184,9 +184,57 @@ pub fn make_private(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
+/// Removes what is there, with all that is in it, be it closed against its owner; nothing where nothing is. Follows no symlink.
+///
+/// # Errors
+/// Something cannot be removed.
+pub fn remove_directory(path: &Path) -> io::Result<()> {
+    let is_directory = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?.is_dir(),
+    };
+    if !is_directory {
+        return fs::remove_file(path);
+    }
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_to_owner(path);
+            fs::remove_dir_all(path)
+        }
+        removed => removed,
+    }
+}
+
+/// Opens directories to their owner, as far as they can be.
+fn open_to_owner(dir: &Path) {
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        fs::set_permissions(&dir, Permissions::from_mode(0o700)).ok();
+        let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        open.extend(below.map(|entry| entry.path()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_goes_with_what_is_closed_in_it_and_what_it_links_to_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (whole, other) = (dir.path().join("whole"), dir.path().join("other"));
+        make_private(&whole.join("closed/below")).unwrap();
+        make_private(&other).unwrap();
+        std::os::unix::fs::symlink(&other, whole.join("link")).unwrap();
+        std::os::unix::fs::symlink(&other, dir.path().join("link")).unwrap();
+        fs::set_permissions(whole.join("closed"), Permissions::from_mode(0o000)).unwrap();
+        for path in [&whole, &dir.path().join("link"), &dir.path().join("none")] {
+            remove_directory(path).unwrap();
+            assert!(fs::symlink_metadata(path).is_err());
+        }
+        assert!(other.is_dir());
+    }
 
     fn homes(pairs: &[(&str, &str)]) -> Homes {
         Homes::from_env(&pairs.iter().copied().collect(), Path::new("/here")).unwrap()

@@ -12,7 +12,7 @@ use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 use crate::queue::Lease;
-use crate::workspace::Workspace;
+use crate::workspace::Kept;
 use crate::{Connection, FleetError};
 
 /// Where threads that a worker has brought here are noted, among the variables: these it may overwrite and forget.
@@ -298,7 +298,7 @@ pub struct Advance<'a> {
     /// How long the next lease is.
     pub next_lease: Duration,
     /// The directory that it works in, as the step has left it; the one of before where this is none. What it names is there.
-    pub workspace: Option<&'a Workspace>,
+    pub kept: Option<&'a Kept>,
 }
 
 /// A wish and a budget are looked at where the head moves: whoever has made the step does not make another one then.
@@ -328,7 +328,7 @@ pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String
     let mut transaction = client.transaction()?;
     let thread = step.lease.thread;
     let key = thread.as_str();
-    let workspace = step.workspace.map(Workspace::to_value);
+    let workspace = step.kept.map(|kept| kept.workspace.to_value());
     let row = transaction.query_opt(
         ADVANCE,
         &[
@@ -355,6 +355,7 @@ pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String
     let data = json!({
         "from": step.from.as_str(), "to": step.to.head.as_str(), "role": step.played, "status": step.to.status(),
         "state": state, "cost_usd": step.cost_usd, "tokens": step.tokens,
+        "left_out": step.kept.map_or(&[][..], |kept| &kept.left_out),
     });
     transaction.execute(
         "INSERT INTO uwf.event (team, thread, kind, worker, fence, data) VALUES ($1, $2, 'step', $3, $4, $5)",

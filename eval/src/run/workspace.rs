@@ -2,12 +2,11 @@
 //!
 //! The root is not below `$UWF_HOME`, which no command of a model's sees.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use uwf_engine::home::make_private;
+use uwf_engine::home::{make_private, remove_directory};
 use uwf_snapshot::{CaptureCache, Options, Snapshot, SnapshotError, Why, capture, checkout};
 use uwf_store::{Hash, Store};
 
@@ -161,14 +160,7 @@ fn made(workspace: &Path, make: &mut dyn FnMut(&Path) -> Result<(), EvalError>) 
 
 /// Removes a directory with all that is in it, if it is there, be it closed against its owner.
 pub(crate) fn remove(dir: &Path) -> Result<(), EvalError> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_all(dir);
-            disk(fs::remove_dir_all(dir), dir)
-        }
-        done => disk(done, dir),
-    }
+    disk(remove_directory(dir), dir)
 }
 
 /// Removes the workspaces of cases that were recorded before, where a program was killed between the two. What cannot be read or
@@ -192,20 +184,6 @@ pub(super) fn remove_empty(dir: &Path) {
         fs::remove_dir(task.path()).ok();
     }
     fs::remove_dir(dir).ok();
-}
-
-/// Opens directories to their owner, as far as they can be.
-fn open_all(dir: &Path) {
-    let mut open = vec![dir.to_owned()];
-    while let Some(dir) = open.pop() {
-        fs::set_permissions(&dir, Permissions::from_mode(0o700)).ok();
-        let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
-        open.extend(
-            entries
-                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-                .map(|entry| entry.path()),
-        );
-    }
 }
 
 fn disk<T>(done: io::Result<T>, path: &Path) -> Result<T, EvalError> {

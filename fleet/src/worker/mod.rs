@@ -5,6 +5,7 @@
 //! stopped before its lease can be anybody else's, whatever a connection waits for.
 
 mod counts;
+mod directory;
 mod heart;
 mod link;
 mod runs;
@@ -26,6 +27,7 @@ use uwf_store::Store;
 pub use self::counts::Counts;
 use self::runs::Runs;
 use crate::queue::{self, Claimant, Lease, Presence};
+use crate::workspace::Workspaces;
 use crate::{Connection, FleetError};
 
 /// What a worker is to do.
@@ -65,6 +67,11 @@ pub trait Host: Sync {
 
     /// Forgets what runs of a thread that was brought here have left on this machine beside the store.
     fn forget(&self, thread: &ThreadId);
+
+    /// What this machine has for the directories of threads; without any, threads work where they were begun, and nowhere else.
+    fn workspaces(&self) -> Option<&Workspaces> {
+        None
+    }
 
     /// Something happened.
     fn tell(&self, happening: &Happening<'_>);

@@ -1,7 +1,6 @@
 //! One slot of a worker: claims a thread, works on it while it has the lease, and takes the next one.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,11 +10,13 @@ use uwf_engine::thread::{self, Status};
 use uwf_store::Hash;
 
 use super::counts::add;
+use super::directory::{self, Place};
 use super::link::Link;
 use super::runs::{Run, Stopped, now};
 use super::{Happening, Until, WantedStep, Worker};
 use crate::heads::{self, Advance, RemoteHead};
 use crate::queue::{self, Claim, HandBack, Settled};
+use crate::workspace::{Directory, Kept};
 use crate::{FleetError, nodes};
 
 /// How long a slot without work waits before it looks by itself.
@@ -29,6 +30,8 @@ struct Work<'a> {
     head: Hash,
     /// What the remote has.
     known: HashSet<Hash>,
+    /// Where it works.
+    place: Place<'a>,
 }
 
 impl Worker<'_> {
@@ -86,7 +89,7 @@ impl Worker<'_> {
     }
 
     /// Does something at the remote for a run, for as long as its lease may hold.
-    fn at<T>(
+    pub(super) fn at<T>(
         &self,
         link: &mut Link,
         run: &Run,
@@ -107,16 +110,31 @@ impl Worker<'_> {
             Err(error @ FleetError::LeaseLost { .. }) => return Err(error),
             Err(error) => return Ok(Left::HandBack(HandBack::Failed(said(&error)))),
         };
-        let mut work = Work { run, claim, head: claim.head, known };
-        let cwd = match directory(claim) {
+        let mut work = Work { run, claim, head: claim.head, known, place: None };
+        match self.directory(link, (run, claim), (&mut work.known, None)) {
+            Ok(place) => work.place = place,
+            Err(error) => return directory::without(error),
+        }
+        let left = self.steps(link, run, &mut work);
+        if let Some(place) = work.place.take() {
+            place.leave(matches!(&left, Ok(Left::Ended | Left::Settle(..))));
+        }
+        left
+    }
+
+    /// Makes steps for as long as there is one to be made here.
+    fn steps(&self, link: &mut Link, run: &Run, work: &mut Work<'_>) -> Result<Left, FleetError> {
+        let claim = work.claim;
+        let mut cwd = match self.cwd(claim, &work.place) {
             Ok(cwd) => cwd,
-            Err(why) => return Ok(Left::Settle(Settled::Dead, why)),
+            Err(error) => return directory::without(error),
         };
         let mut answer = claim.answer.as_deref();
         loop {
             if self.wind.is_draining() {
                 return Ok(Left::HandBack(HandBack::Drained));
             }
+            work.place.iter_mut().for_each(Directory::touch);
             let made = self.host.step(&WantedStep {
                 lease: &claim.lease,
                 attempt: claim.attempt,
@@ -126,20 +144,29 @@ impl Worker<'_> {
             });
             match run.stopped() {
                 Some(Stopped::Lost) => return Err(claim.lease.lost()),
-                Some(Stopped::Cancelled) => return self.cancel(link, &mut work),
+                Some(Stopped::Cancelled) => return self.cancel(link, work),
                 Some(Stopped::Ended) if made.is_err() => return Ok(Left::HandBack(HandBack::Drained)),
                 _ => {}
             }
             let report = match made {
                 Ok(report) => report,
-                Err(why) => return self.failed(link, &mut work, why),
+                Err(why) => return self.failed(link, work, why),
             };
             if let Some(why) = &report.failure {
-                return self.failed(link, &mut work, why.clone());
+                return self.failed(link, work, why.clone());
             }
-            if self.push(link, &mut work, Some(&report))? != "leased" {
-                return Ok(Left::Nothing);
+            let kept = self.keep(link, run, (&mut work.place, &mut work.known), &report);
+            let kept = match kept {
+                Ok(kept) => kept,
+                Err(error) => return directory::unkept(error),
+            };
+            match self.push(link, work, (Some(&report), kept.as_ref()))?.as_str() {
+                "leased" => {}
+                "done" | "dead" => return Ok(Left::Ended),
+                _ => return Ok(Left::Nothing),
             }
+            // Only the one that was asked works where it did.
+            cwd = work.place.as_ref().map(|place| place.cwd(&claim.lease.thread, None)).transpose()?;
         }
     }
 
@@ -161,7 +188,7 @@ impl Worker<'_> {
         &self,
         link: &mut Link,
         work: &mut Work<'_>,
-        report: Option<&StepReport>,
+        (report, kept): (Option<&StepReport>, Option<&Kept>),
     ) -> Result<String, FleetError> {
         let (store, run) = (self.host.store(), work.run);
         let to = RemoteHead::of(store, &run.lease.thread)?;
@@ -189,7 +216,7 @@ impl Worker<'_> {
             cost_usd: record.and_then(|record| record.cost).unwrap_or(0.0),
             tokens: i64::try_from(tokens).unwrap_or(i64::MAX),
             next_lease: self.settings.claimant.lease,
-            workspace: None,
+            kept,
         };
         let asked_at = now();
         let state = self.at(link, run, |connection| heads::advance(connection, &step))?;
@@ -242,15 +269,15 @@ impl Worker<'_> {
     fn cancel(&self, link: &mut Link, work: &mut Work<'_>) -> Result<Left, FleetError> {
         // A step that was made just then may have ended it.
         thread::cancel(self.host.store(), &work.claim.lease.thread).ok();
-        self.push(link, work, None)?;
-        Ok(Left::Nothing)
+        self.push(link, work, (None, None))?;
+        Ok(Left::Ended)
     }
 
     /// Leaves a thread as it is to be left.
     fn leave(&self, link: &mut Link, run: &Run, left: Left) -> Result<(), FleetError> {
         let (name, lease) = (&self.settings.claimant.name, &run.lease);
         match left {
-            Left::Nothing => Ok(()),
+            Left::Nothing | Left::Ended => Ok(()),
             Left::Settle(settled, why) => {
                 self.at(link, run, |connection| queue::settle(connection, name, lease, (settled, Some(&why))))
             }
@@ -267,9 +294,11 @@ impl Worker<'_> {
 }
 
 /// How a worker leaves a thread.
-enum Left {
+pub(super) enum Left {
     /// It is in a state of its own already.
     Nothing,
+    /// The same, and nobody will go on with it.
+    Ended,
     Settle(Settled, String),
     HandBack(HandBack),
 }
@@ -277,15 +306,4 @@ enum Left {
 /// An error with what it comes from.
 fn said(error: &FleetError) -> String {
     crate::error::chain(error)
-}
-
-/// Where a thread works on this machine; none for the directory that it names itself.
-fn directory(claim: &Claim) -> Result<Option<PathBuf>, String> {
-    let text = |name: &str| claim.workspace.get(name).and_then(serde_json::Value::as_str);
-    match text("kind") {
-        None | Some("shared") => {
-            Ok(text("root").map(|root| PathBuf::from(root).join(text("dir").unwrap_or_default())))
-        }
-        Some(kind) => Err(format!("this worker knows no workspaces of the kind {kind}")),
-    }
 }

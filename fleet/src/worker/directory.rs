@@ -1,0 +1,122 @@
+//! The directory of a thread that a slot works on: made before its first step, kept after each.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use uwf_engine::exec::StepReport;
+use uwf_engine::thread;
+use uwf_store::Hash;
+
+use super::Worker;
+use super::link::Link;
+use super::runs::Run;
+use super::slot::Left;
+use crate::queue::{Claim, HandBack, Settled};
+use crate::workspace::{Directory, Kept, MadeStep, Shared, Workspace, WorkspaceError};
+use crate::{FleetError, nodes};
+
+/// The directory of a thread, where this worker makes such.
+pub(super) type Place<'a> = Option<Directory<'a>>;
+
+impl Worker<'_> {
+    /// Makes the directory of a claimed thread as it was at the head, or as a snapshot `latest` of an interrupted step has it.
+    pub(super) fn directory(
+        &self,
+        link: &mut Link,
+        (run, claim): (&Run, &Claim),
+        (known, latest): (&mut HashSet<Hash>, Option<&Hash>),
+    ) -> Result<Place<'_>, FleetError> {
+        let workspace = Workspace::of(&claim.workspace)?;
+        let Some(spaces) = self.host.workspaces() else {
+            return match workspace {
+                Workspace::Shared(Shared { root: None, .. }) => Ok(None),
+                _ => Err(WorkspaceError::NotHere {
+                    what: format!(
+                        "this worker makes no directories, as a workspace of the kind {} needs",
+                        workspace.kind()
+                    ),
+                    hint: "leave the thread to a worker that does".to_owned(),
+                }
+                .into()),
+            };
+        };
+        let store = self.host.store();
+        let roots: Vec<Hash> = workspace.roots().into_iter().chain(latest.copied()).collect();
+        if !roots.is_empty() {
+            self.at(link, run, |connection| {
+                let (client, team) = connection.parts();
+                let there = nodes::closure(client, team, &roots)?;
+                nodes::get(client, team, store, &there)?;
+                known.extend(there);
+                Ok(())
+            })?;
+        }
+        spaces.open(store, (&claim.lease, &workspace), latest).map(Some)
+    }
+
+    /// Where the next step works. A role that is asked again works where it did.
+    pub(super) fn cwd(&self, claim: &Claim, place: &Place<'_>) -> Result<Option<PathBuf>, FleetError> {
+        let Some(place) = place else { return Ok(None) };
+        let (store, thread) = (self.host.store(), &claim.lease.thread);
+        let last = match &claim.answer {
+            Some(_) => thread::head(store, thread)?.step().map(|step| PathBuf::from(&step.cwd)),
+            None => None,
+        };
+        Ok(Some(place.cwd(thread, last.as_deref())?))
+    }
+
+    /// Keeps the directory as a step has left it, at the remote.
+    pub(super) fn keep(
+        &self,
+        link: &mut Link,
+        run: &Run,
+        (place, known): (&mut Place<'_>, &mut HashSet<Hash>),
+        report: &StepReport,
+    ) -> Result<Option<Kept>, FleetError> {
+        let Some(place) = place else { return Ok(None) };
+        let store = self.host.store();
+        let role = report.played.as_ref().map_or("uwf", |played| played.step.role.as_str());
+        let Some(kept) = place.keep(store, &MadeStep { role, head: &report.head })? else { return Ok(None) };
+        let roots = kept.workspace.roots();
+        self.at(link, run, |connection| {
+            let (client, team) = connection.parts();
+            nodes::put(client, team, store, (&roots, known))
+        })?;
+        Ok(Some(kept))
+    }
+}
+
+/// What becomes of a thread whose directory cannot be made.
+pub(super) fn without(error: FleetError) -> Result<Left, FleetError> {
+    match error {
+        FleetError::LeaseLost { .. } => Err(error),
+        FleetError::Workspace(error @ (WorkspaceError::Invalid { .. } | WorkspaceError::Foreign { .. })) => {
+            Ok(Left::Settle(Settled::Dead, told(&error.into())))
+        }
+        FleetError::Workspace(ref of_here) if of_here.is_of_this_machine() => {
+            Ok(Left::HandBack(HandBack::Elsewhere(told(&error))))
+        }
+        error => Ok(Left::HandBack(HandBack::Failed(told(&error)))),
+    }
+}
+
+/// What becomes of a thread whose step was made, and whose files could not be kept: a step is paid for, so it is not made again
+/// and again for what will not go away.
+pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
+    match error {
+        FleetError::Workspace(ref passing) if passing.is_passing() => {
+            Ok(Left::HandBack(HandBack::Failed(told(&error))))
+        }
+        FleetError::Workspace(_) => Ok(Left::Settle(
+            Settled::Dead,
+            format!("a step was made, but its files are not kept: {}", told(&error)),
+        )),
+        error => Err(error),
+    }
+}
+
+/// An error for the thread's row, with what is to be done.
+fn told(error: &FleetError) -> String {
+    let said = crate::error::chain(error);
+    error.hint().map_or(said.clone(), |hint| format!("{said} ({hint})"))
+}

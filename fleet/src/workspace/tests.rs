@@ -1,0 +1,1 @@
+//! Directories of threads: made, kept, made again.
