@@ -11,6 +11,8 @@ mod link;
 mod runs;
 mod slot;
 #[cfg(test)]
+mod space_tests;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

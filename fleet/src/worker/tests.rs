@@ -69,7 +69,7 @@ impl Host for TestHost<'_> {
     }
 }
 
-fn settings(name: &str, lease: u64, until: Until) -> Settings {
+pub(super) fn settings(name: &str, lease: u64, until: Until) -> Settings {
     Settings {
         claimant: Claimant {
             name: name.into(),
@@ -83,7 +83,7 @@ fn settings(name: &str, lease: u64, until: Until) -> Settings {
     }
 }
 
-fn opened(postgres: &Postgres) -> impl Fn() -> Result<Connection, FleetError> + Sync + use<> {
+pub(super) fn opened(postgres: &Postgres) -> impl Fn() -> Result<Connection, FleetError> + Sync + use<> {
     let address: Address = postgres.url().parse().unwrap();
     move || {
         let mut connection = Connection::open(&address, &Env::default())?;
@@ -113,7 +113,7 @@ fn run(postgres: &Postgres, host: &TestHost<'_>, settings: &Settings, wind: &Win
     counts
 }
 
-fn column(at: &mut Connection, column: &str, thread: &ThreadId) -> String {
+pub(super) fn column(at: &mut Connection, column: &str, thread: &ThreadId) -> String {
     let sql = format!("SELECT {column}::text FROM uwf.thread WHERE id = $1");
     at.client().query_one(&sql, &[&thread.as_str()]).unwrap().get::<_, Option<String>>(0).unwrap_or_default()
 }

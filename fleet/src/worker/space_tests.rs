@@ -1,0 +1,497 @@
+//! Two workers, each with a store and directories of its own, take turns at one thread, whose files go with it.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use uwf_engine::exec::{ExecOptions, StepAgentError, Unobserved, answer, hold, resume_once, step_once};
+use uwf_engine::fixture::Place;
+use uwf_engine::{AdapterOutput, AgentRequest, Engine};
+use uwf_snapshot::Options;
+
+use super::tests::{column, opened, settings};
+use super::*;
+use crate::fixture::Postgres;
+use crate::queue::{Submitted, Terms};
+use crate::sync;
+use crate::workspace::{Workspace, Workspaces, snapshot_of};
+
+/// What an agent does in a directory, and how it answers.
+type Act<'a> = dyn Fn(&Path) -> Value + Sync + 'a;
+
+struct Machine {
+    place: Place,
+    store: Store,
+    spaces: Workspaces,
+    _dir: tempfile::TempDir,
+}
+
+struct SpaceHost<'a> {
+    machine: &'a Machine,
+    act: &'a Act<'a>,
+    told: Mutex<Vec<String>>,
+}
+
+impl Machine {
+    fn new(shared: &[(&str, &Path)]) -> Machine {
+        let (place, dir) = (Place::in_memory(), tempfile::tempdir().unwrap());
+        let shared = shared.iter().map(|(name, path)| ((*name).to_owned(), path.to_path_buf())).collect();
+        let env =
+            ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
+        let spaces =
+            Workspaces { root: dir.path().join("spaces"), shared, options: Options::default(), env, kept: 2 };
+        Machine { store: place.store(), place, spaces, _dir: dir }
+    }
+
+    /// Has a worker of this machine make one step, in which `act` does something; gives what it tells of.
+    fn turn(&self, postgres: &Postgres, act: &Act<'_>) -> Vec<String> {
+        let (wind, counts) = (Wind::default(), Counts::default());
+        let drained = |cwd: &Path| {
+            wind.drain();
+            act(cwd)
+        };
+        let host = SpaceHost { machine: self, act: &drained, told: Mutex::default() };
+        let mut settings = settings("w", 20_000, Until::Once);
+        settings.presence.parallel = 1;
+        work(&settings, &host, &opened(postgres), (&wind, &counts)).unwrap();
+        host.told.into_inner().unwrap()
+    }
+}
+
+impl Host for SpaceHost<'_> {
+    fn store(&self) -> &Store {
+        &self.machine.store
+    }
+
+    fn step(&self, step: &WantedStep<'_>) -> Result<StepReport, String> {
+        let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
+            let output = (self.act)(cwd);
+            match output.as_str() {
+                Some(why) => Err(why.to_owned())?,
+                None => Ok(answer(&self.machine.store, request, cwd, &output)?),
+            }
+        };
+        self.machine.place.with_engine(|engine| {
+            let engine =
+                Engine { agent: Some(&agent), stop: step.stop, store: &self.machine.store, ..*engine };
+            let options = ExecOptions { cwd: step.cwd.map(PathBuf::from), ..ExecOptions::default() };
+            let lock = hold(&engine, step.thread).map_err(|error| error.to_string())?;
+            match step.answer {
+                Some(text) => resume_once(&engine, &lock, Some(text), &options, &mut Unobserved),
+                None => step_once(&engine, &lock, &options, &mut Unobserved),
+            }
+            .map_err(|error| error.to_string())
+        })
+    }
+
+    fn forget(&self, _: &ThreadId) {}
+
+    fn workspaces(&self) -> Option<&Workspaces> {
+        Some(&self.machine.spaces)
+    }
+
+    fn tell(&self, happening: &Happening<'_>) {
+        let text = match happening {
+            Happening::Stepped(_, _, state) => (*state).to_owned(),
+            Happening::Failed(_, why) => (*why).to_owned(),
+            Happening::HandedBack(_) => "handed back".to_owned(),
+            Happening::Lost(_) => "lost".to_owned(),
+            _ => return,
+        };
+        self.told.lock().unwrap().push(text);
+    }
+}
+
+/// A thread at the remote with this workspace.
+fn begun(at: &mut Connection, workspace: impl FnOnce(&Store) -> Workspace) -> ThreadId {
+    let place = Place::in_memory();
+    let (store, thread) = (place.store(), place.flow_thread());
+    let workspace = workspace(&store);
+    sync::begin(at, &store, &thread, Some("writer")).unwrap();
+    let (client, team) = at.parts();
+    crate::nodes::put(client, team, &store, (&workspace.roots(), &mut Default::default())).unwrap();
+    let terms = Terms { workspace, max_attempts: 2, ..Terms::default() };
+    assert_eq!(queue::submit(at, &thread, &terms).unwrap(), Submitted::Is("ready".into()));
+    thread
+}
+
+/// Whatever waits for its time is due.
+fn hurry(at: &mut Connection) {
+    at.client().execute("UPDATE uwf.thread SET ready_at = clock_timestamp()", &[]).unwrap();
+}
+
+fn nodes_there(at: &mut Connection) -> i64 {
+    at.client().query_one("SELECT count(*) FROM uwf.node", &[]).unwrap().get(0)
+}
+
+fn again() -> Value {
+    json!({"$status": "again"})
+}
+
+fn done() -> Value {
+    json!({"$status": "done"})
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always"]);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = git.arg("-C").arg(dir).args(args).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Files of every kind, as a first step leaves them.
+fn write_all_kinds(cwd: &Path) {
+    fs::write(cwd.join("run.sh"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(cwd.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("nowhere/at all", cwd.join("link")).unwrap();
+    fs::write(cwd.join("binary"), [0, 255, 10, 13, 0]).unwrap();
+    fs::write(cwd.join("two\nlines"), "n").unwrap();
+    fs::write(cwd.join(std::ffi::OsStr::from_bytes(b"\xff\"\\")), "u").unwrap();
+    fs::create_dir_all(cwd.join("deep/er")).unwrap();
+    fs::write(cwd.join("deep/er/file"), "d").unwrap();
+    fs::remove_file(cwd.join("goes")).unwrap();
+}
+
+fn assert_all_kinds(cwd: &Path) {
+    assert_eq!(mode(&cwd.join("run.sh")), 0o755);
+    assert_eq!(fs::read_link(cwd.join("link")).unwrap(), Path::new("nowhere/at all"));
+    assert_eq!(fs::read(cwd.join("binary")).unwrap(), [0, 255, 10, 13, 0]);
+    assert_eq!(fs::read(cwd.join("two\nlines")).unwrap(), b"n");
+    assert_eq!(fs::read(cwd.join(std::ffi::OsStr::from_bytes(b"\xff\"\\"))).unwrap(), b"u");
+    assert_eq!(fs::read(cwd.join("deep/er/file")).unwrap(), b"d");
+    assert!(!cwd.join("goes").exists());
+}
+
+#[test]
+fn a_snapshot_goes_from_machine_to_machine_and_only_what_changed_is_sent() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let from = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        fs::create_dir_all(from.path().join(format!("d{number}"))).unwrap();
+        fs::write(from.path().join(format!("d{number}/f")), format!("file {number}")).unwrap();
+    }
+    fs::write(from.path().join("goes"), "x").unwrap();
+    fs::write(from.path().join(".gitignore"), "made\n").unwrap();
+    let (a, b) = (Machine::new(&[]), Machine::new(&[]));
+    let thread = begun(&mut at, |store| snapshot_of(store, from.path(), &Options::default()).unwrap().0);
+    let places = Mutex::new(Vec::new());
+    let told = a.turn(&postgres, &|cwd| {
+        assert_eq!(fs::read_to_string(cwd.join("d7/f")).unwrap(), "file 7");
+        assert!(cwd.starts_with(&a.spaces.root) && mode(cwd) == 0o700);
+        places.lock().unwrap().push(cwd.to_owned());
+        write_all_kinds(cwd);
+        fs::create_dir(cwd.join("empty")).unwrap();
+        again()
+    });
+    assert_eq!(told, ["leased", "handed back"]);
+    let before = nodes_there(&mut at);
+    b.turn(&postgres, &|cwd| {
+        assert_all_kinds(cwd);
+        assert!(cwd.join("empty").is_dir());
+        fs::write(cwd.join("d7/f"), "changed").unwrap();
+        // An ignored file is no part of a snapshot.
+        fs::write(cwd.join("made"), "x").unwrap();
+        again()
+    });
+    // The file, its directory, the root; and what a step is: its output, its detail, the step itself.
+    let sent = nodes_there(&mut at) - before;
+    assert!((4..=9).contains(&sent), "{sent}");
+    b.turn(&postgres, &|cwd| {
+        assert!(!cwd.join("made").exists(), "what has more than the snapshot is made anew");
+        again()
+    });
+    let told = a.turn(&postgres, &|cwd| {
+        assert_eq!(places.lock().unwrap()[0], cwd, "the same place on the same machine");
+        assert_eq!(fs::read_to_string(cwd.join("d7/f")).unwrap(), "changed");
+        done()
+    });
+    assert_eq!(told, ["done"]);
+    assert_eq!(column(&mut at, "state", &thread), "done");
+    assert_eq!(
+        fs::read_dir(&a.spaces.root).unwrap().count(),
+        0,
+        "nothing is left of a thread that has ended"
+    );
+    b.spaces.prune();
+    assert!(b.spaces.root.join(thread.as_str()).join("rest.json").is_file(), "it is kept for the next time");
+    Workspaces { kept: 0, ..b.spaces.clone() }.prune();
+    assert_eq!(fs::read_dir(&b.spaces.root).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_failed_or_killed_step_has_left_is_in_no_later_one() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let from = tempfile::tempdir().unwrap();
+    fs::write(from.path().join("a"), "first").unwrap();
+    let (a, b) = (Machine::new(&[]), Machine::new(&[]));
+    let thread = begun(&mut at, |store| snapshot_of(store, from.path(), &Options::default()).unwrap().0);
+    let told = a.turn(&postgres, &|cwd| {
+        fs::write(cwd.join("a"), "half").unwrap();
+        json!("no model")
+    });
+    assert!(told[0].contains("no model"), "{told:?}");
+    hurry(&mut at);
+    // Killed between the snapshot and the head: the lease is taken while the step is made, the files are captured or not.
+    b.turn(&postgres, &|cwd| {
+        assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "first");
+        fs::write(cwd.join("a"), "stale").unwrap();
+        let take =
+            "UPDATE uwf.thread SET fence = fence + 1, lease_until = clock_timestamp() + interval '1 s'";
+        postgres.client().execute(take, &[]).unwrap();
+        again()
+    });
+    let free = "UPDATE uwf.thread SET state = 'ready', lease_until = NULL, attempts = 0";
+    at.client().execute(free, &[]).unwrap();
+    hurry(&mut at);
+    // A process that was killed removes nothing.
+    let left = b.spaces.root.join(thread.as_str());
+    fs::create_dir_all(left.join("files")).unwrap();
+    fs::write(left.join("files/a"), "killed").unwrap();
+    b.turn(&postgres, &|cwd| {
+        assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "first");
+        fs::write(cwd.join("a"), "second").unwrap();
+        again()
+    });
+    let rest = left.join("rest.json");
+    assert!(rest.is_file(), "what is just the snapshot is kept");
+    // Somebody changes it while nobody has it.
+    fs::write(left.join("files/a"), "dirty").unwrap();
+    fs::write(left.join("files/more"), "dirty").unwrap();
+    b.turn(&postgres, &|cwd| {
+        assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "second");
+        assert!(!cwd.join("more").exists());
+        done()
+    });
+    assert_eq!(column(&mut at, "state", &thread), "done");
+}
+
+#[test]
+fn a_shared_directory_is_where_the_worker_says_and_a_worker_without_it_burns_no_attempt() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let shared = tempfile::tempdir().unwrap();
+    fs::create_dir(shared.path().join("project")).unwrap();
+    fs::write(shared.path().join("project/goes"), "x").unwrap();
+    let elsewhere =
+        shared.path().join("../").canonicalize().unwrap().join(shared.path().file_name().unwrap());
+    let (a, b) = (Machine::new(&[("team", shared.path())]), Machine::new(&[("team", &elsewhere)]));
+    let (none, gone) = (Machine::new(&[]), Machine::new(&[("team", Path::new("/none/such"))]));
+    let workspace = json!({"kind": "shared", "root": "team", "dir": "project"});
+    let thread = begun(&mut at, |_| Workspace::of(&workspace).unwrap());
+    a.turn(&postgres, &|cwd| {
+        write_all_kinds(cwd);
+        again()
+    });
+    for (machine, why) in [
+        (&none, "this worker knows no shared root \"team\""),
+        (&gone, "there is no directory /none/such/project"),
+    ] {
+        hurry(&mut at);
+        assert_eq!(machine.turn(&postgres, &|_| done()), ["handed back"]);
+        assert_eq!(column(&mut at, "state", &thread), "ready");
+        assert_eq!(column(&mut at, "attempts", &thread), "0");
+        assert!(column(&mut at, "reason", &thread).starts_with(why));
+        assert_eq!(column(&mut at, "(ready_at > clock_timestamp())", &thread), "true");
+    }
+    hurry(&mut at);
+    assert_eq!(
+        b.turn(&postgres, &|cwd| {
+            assert_all_kinds(cwd);
+            done()
+        }),
+        ["done"]
+    );
+}
+
+#[test]
+fn no_thread_works_where_its_worker_does_not_let_it() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let (shared, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    symlink(outside.path(), shared.path().join("out")).unwrap();
+    let machine = Machine::new(&[("team", shared.path())]);
+    for workspace in [
+        json!({"kind": "shared"}),
+        json!({"kind": "shared", "root": outside.path()}),
+        json!({"kind": "shared", "root": "team", "dir": "out"}),
+        json!({"kind": "shared", "root": shared.path().join("out")}),
+        json!({"kind": "git", "repository": outside.path(), "base": "HEAD"}),
+        json!({"kind": "nonsense"}),
+    ] {
+        let thread = begun(&mut at, |_| Workspace::default());
+        let set = "UPDATE uwf.thread SET workspace = $1 WHERE id = $2";
+        at.client().execute(set, &[&workspace, &thread.as_str()]).unwrap();
+        machine.turn(&postgres, &|cwd| panic!("it works in {}", cwd.display()));
+        assert_eq!(column(&mut at, "steps", &thread), "0");
+        at.client().execute("UPDATE uwf.thread SET state = 'held', lease_until = NULL", &[]).unwrap();
+    }
+}
+
+/// A bare repository with a commit, hooks and a submodule, and where it is.
+fn repository(dir: &Path) -> PathBuf {
+    let (work, bare, other) = (dir.join("work"), dir.join("a.git"), dir.join("other"));
+    for path in [&work, &other] {
+        fs::create_dir(path).unwrap();
+        git(path, &["init", "-q", "-b", "main"]);
+        fs::write(path.join("goes"), "x").unwrap();
+        git(path, &["add", "."]);
+        git(path, &["commit", "-q", "-m", "first"]);
+    }
+    git(&work, &["submodule", "add", "-q", other.to_str().unwrap(), "module"]);
+    fs::write(work.join(".gitattributes"), "* text=auto eol=crlf filter=evil\n").unwrap();
+    fs::write(work.join("kept"), "one\ntwo\n").unwrap();
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "-q", "-m", "second"]);
+    git(dir, &["clone", "-q", "--bare", "work", "a.git"]);
+    bare
+}
+
+fn branch_of(dir: &Path, bare: &Path) -> (Machine, Machine, Workspace) {
+    let machine = || Machine::new(&[("here", dir)]);
+    let value = json!({"kind": "git", "repository": bare, "base": "main"});
+    (machine(), machine(), Workspace::of(&value).unwrap())
+}
+
+#[test]
+fn a_branch_goes_from_machine_to_machine_with_a_commit_for_each_step() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let dir = tempfile::tempdir().unwrap();
+    let bare = repository(dir.path());
+    let (a, b, workspace) = branch_of(dir.path(), &bare);
+    let thread = begun(&mut at, |_| workspace);
+    let told = a.turn(&postgres, &|cwd| {
+        assert_eq!(fs::read(cwd.join("kept")).unwrap(), b"one\ntwo\n", "no line ending is changed");
+        assert!(cwd.join("module").is_dir());
+        assert_eq!(git(cwd, &["log", "-1", "--format=%s"]), "second");
+        write_all_kinds(cwd);
+        fs::write(cwd.join("module/lost"), "x").unwrap();
+        // What an agent says to git is nothing to the worker.
+        let hook = cwd.join(".git/hooks");
+        fs::create_dir_all(&hook).unwrap();
+        fs::write(hook.join("pre-commit"), "#!/bin/sh\ntouch \"$HOME/owned\"\nexit 1\n").unwrap();
+        git(cwd, &["config", "core.fsmonitor", "touch /tmp/owned"]);
+        fs::create_dir_all(cwd.join("nested/.git")).unwrap();
+        fs::write(cwd.join("nested/file"), "n").unwrap();
+        again()
+    });
+    assert_eq!(told, ["leased", "handed back"], "{}", column(&mut at, "reason", &thread));
+    let branch = format!("uwf/{thread}");
+    let message = git(&bare, &["log", "-1", "--format=%an %s%n%b", &branch]);
+    for line in ["uwf writer: a step of thread", "Uwf-Thread: ", "Uwf-Step: ", "Uwf-Fence: 1"] {
+        assert!(message.contains(line), "{message}");
+    }
+    assert_eq!(column(&mut at, "workspace ->> 'commit'", &thread), git(&bare, &["rev-parse", &branch]));
+    b.turn(&postgres, &|cwd| {
+        assert_all_kinds(cwd);
+        assert!(!cwd.join(".git/hooks/pre-commit").exists());
+        assert_eq!(fs::read(cwd.join("nested/file")).unwrap(), b"n");
+        assert!(cwd.join("module").is_dir() && !cwd.join("module/lost").exists());
+        fs::remove_file(cwd.join("two\nlines")).unwrap();
+        again()
+    });
+    let told = a.turn(&postgres, &|cwd| {
+        assert!(!cwd.join("two\nlines").exists());
+        done()
+    });
+    assert_eq!(told, ["done"]);
+    assert_eq!(
+        git(&bare, &["rev-list", "--count", &format!("main..{branch}")]),
+        "2",
+        "nothing changed, no commit"
+    );
+    assert_eq!(git(&bare, &["ls-tree", &branch, "module"]).split(' ').next(), Some("160000"));
+}
+
+#[test]
+fn a_push_whose_head_did_not_move_is_replaced_and_a_stale_worker_replaces_nothing() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let dir = tempfile::tempdir().unwrap();
+    let bare = repository(dir.path());
+    let (a, b, workspace) = branch_of(dir.path(), &bare);
+    let thread = begun(&mut at, |_| workspace.clone());
+    let branch = format!("uwf/{thread}");
+    // The lease is over when the files are pushed: the branch moves, the head does not.
+    let told = a.turn(&postgres, &|cwd| {
+        fs::write(cwd.join("kept"), "stale").unwrap();
+        let take = "UPDATE uwf.thread SET fence = fence + 1";
+        postgres.client().execute(take, &[]).unwrap();
+        again()
+    });
+    assert_eq!(told, ["lost"]);
+    assert_eq!(git(&bare, &["show", &format!("{branch}:kept")]), "stale");
+    let free = "UPDATE uwf.thread SET state = 'ready', lease_until = NULL, attempts = 0";
+    at.client().execute(free, &[]).unwrap();
+    let store = &a.store;
+    let told = b.turn(&postgres, &|cwd| {
+        assert_eq!(fs::read(cwd.join("kept")).unwrap(), b"one\ntwo\n");
+        fs::write(cwd.join("kept"), "right").unwrap();
+        again()
+    });
+    assert_eq!(told, ["leased", "handed back"]);
+    assert_eq!(git(&bare, &["show", &format!("{branch}:kept")]), "right");
+    assert_eq!(git(&bare, &["rev-list", "--count", &format!("main..{branch}")]), "1");
+    // One that was stopped all the while has the lease of before, and the branch as it was.
+    let lease = queue::Lease { thread, fence: 1 };
+    let opened = a.spaces.open(store, (&lease, &workspace), None);
+    assert!(matches!(opened, Err(FleetError::LeaseLost { .. })));
+    // Somebody's own commit stays.
+    let clone = dir.path().join("clone");
+    git(dir.path(), &["clone", "-q", "-b", &branch, "a.git", "clone"]);
+    fs::write(clone.join("mine"), "x").unwrap();
+    git(&clone, &["add", "."]);
+    git(&clone, &["commit", "-q", "-m", "mine"]);
+    git(&clone, &["push", "-q"]);
+    b.turn(&postgres, &|_| panic!("nothing is done on top of that"));
+    assert_eq!(column(&mut at, "state", &thread), "dead");
+    assert!(column(&mut at, "reason", &thread).starts_with("somebody else moved the branch"));
+}
+
+#[test]
+fn a_repository_that_refuses_is_told_of_and_the_step_is_not_made_again() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let dir = tempfile::tempdir().unwrap();
+    let bare = repository(dir.path());
+    let (a, _, workspace) = branch_of(dir.path(), &bare);
+    let hook = bare.join("hooks/pre-receive");
+    fs::create_dir_all(bare.join("hooks")).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho 'no robots here' >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let thread = begun(&mut at, |_| workspace);
+    a.turn(&postgres, &|cwd| {
+        fs::write(cwd.join("kept"), "new").unwrap();
+        again()
+    });
+    assert_eq!(column(&mut at, "state", &thread), "dead");
+    let reason = column(&mut at, "reason", &thread);
+    assert!(
+        reason.contains("refuses the commit of the step") && reason.contains("no robots here"),
+        "{reason}"
+    );
+    // One that is not there is tried again.
+    fs::rename(&bare, dir.path().join("gone.git")).unwrap();
+    fs::create_dir(&bare).unwrap();
+    assert!(queue::retry(&mut at, &thread).is_ok());
+    hurry(&mut at);
+    let told = a.turn(&postgres, &|_| panic!("it has no directory"));
+    assert_eq!(told, ["handed back"]);
+    assert!(
+        column(&mut at, "reason", &thread).starts_with("cannot reach"),
+        "{}",
+        column(&mut at, "reason", &thread)
+    );
+}
