@@ -305,7 +305,7 @@ fn what_the_programs_do_is_granted_to_their_roles() {
         cost_usd: 0.5,
         tokens: 7,
         next_lease: Duration::from_secs(60),
-        workspace: None,
+        kept: None,
     };
     assert_eq!(heads::advance(&mut worker, &step).unwrap(), "paused");
     assert_eq!(queue::resume(&mut submitter, &thread, None).unwrap(), queue::Wished::Done);

@@ -89,11 +89,11 @@ pub(super) fn command(env: &Env, repository: &Path) -> Command {
     git
 }
 
+/// What writes that which a command reads.
+pub(super) type Input<'a> = dyn FnMut(&mut dyn Write) -> Result<(), WorkspaceError> + Send + 'a;
+
 /// Runs a command to its end; `input` writes what it reads.
-pub(super) fn run(
-    mut command: Command,
-    input: Option<&mut (dyn FnMut(&mut dyn Write) -> Result<(), WorkspaceError> + Send)>,
-) -> Result<Said, WorkspaceError> {
+pub(super) fn run(mut command: Command, input: Option<&mut Input<'_>>) -> Result<Said, WorkspaceError> {
     let mut child = started(&mut command, input.is_some())?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdin, mut stdout, mut stderr) = pipes;
