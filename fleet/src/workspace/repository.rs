@@ -55,7 +55,9 @@ impl FromStr for Repository {
                 if front.contains('/') || path.is_empty() || path.starts_with([':', '-']) {
                     return Err(format!("is no URL: {FORMS}"));
                 }
-                front.rsplit_once('@').map_or((None, front), |(login, host)| (Some(login), host))
+                // A colon in front of an @ is that of a password.
+                let login = path.contains('@').then_some(":");
+                front.rsplit_once('@').map_or((login, front), |(login, host)| (Some(login), host))
             }
         };
         let has_secret = login.is_some_and(|login| is_web || login.contains([':', '%', '@']));
