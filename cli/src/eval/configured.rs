@@ -83,7 +83,7 @@ fn with_any_key(flags: Flags, env: &Env, home: &Path) -> Result<Settings, Settin
 ///
 /// # Errors
 /// A file cannot be read, or is not what it should be.
-pub(super) fn snapshots((env, home): (&Env, &Path)) -> Result<Options, CliError> {
+pub(crate) fn snapshots((env, home): (&Env, &Path)) -> Result<Options, CliError> {
     let scripted = Settings::load(Flags { mock: Some(PathBuf::new()), ..Flags::default() }, env, home)?;
     let keys = Settings::load(Flags::default(), env, home).map(|settings| settings.secrets().values());
     let told = env.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));

@@ -3,7 +3,7 @@
 //! One file a command; what they do is in `uwf_eval`. stdout carries the result and nothing else; stdin is never read.
 
 mod args;
-mod configured;
+pub(crate) mod configured;
 mod diff;
 mod document;
 mod error;
