@@ -78,6 +78,26 @@ fn what_fails_is_told_with_the_agents_own_words_and_tried_again() {
 }
 
 #[test]
+fn the_files_of_a_snapshot_go_from_machine_to_machine() {
+    let Some(fleet) = Fleet::new(2) else { return };
+    fleet.submitter.write("work/given", "given");
+    let thread = fleet.submit(1)[0];
+    fleet.in_a_snapshot(&thread);
+    let first = "[ -e made ] && exit 1; cat given > made; echo half > given; exec $AGENT \"$@\"\n";
+    let said = Said::of(fleet.machine().played_by(first).worker(&["--once"]).output().unwrap()).ok();
+    assert!(said.err.contains("  failed: "), "{}", said.err);
+    assert_eq!(fleet.column(&thread, "steps"), "1");
+    let second = "[ $(cat made given) = givenhalf ] || exit 1; touch more; exec $AGENT \"$@\"\n";
+    let machine = fleet.machine().played_by(second);
+    assert_eq!(machine.start(&["--until-empty"]).wait(), 0);
+    let said = fs::read_to_string(machine.log()).unwrap();
+    assert_eq!(fleet.column(&thread, "state"), "done", "{said}");
+    assert_eq!(fs::read_to_string(fleet.submitter.workspace().join("given")).unwrap(), "given");
+    let left = machine.site.home().join(".local/share/uwf/workspaces");
+    assert_eq!(fs::read_dir(left).unwrap().count(), 0);
+}
+
+#[test]
 fn the_first_signal_lets_steps_finish_and_the_second_one_stops_them() {
     let Some(fleet) = Fleet::new(2) else { return };
     let thread = fleet.submit(1)[0];

@@ -6,6 +6,7 @@
 
 mod host;
 mod metrics;
+mod spaces;
 mod told;
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -33,7 +34,7 @@ pub(super) fn worker(session: &mut Session<'_>, args: &WorkerArgs) -> Result<u8,
     // Whatever is wrong with it is said before anything begins.
     drop(open().map_err(at(&remote.name))?);
     let (settings, (tell, told)) = (settings(args), channel());
-    let host = StepProcess::new(session, args.timeout, tell)?;
+    let host = StepProcess::new(session, args, tell)?;
     (session.catch_signals)(&session.stop);
     // What happens is what the command is for, whoever reads it.
     session.ui.remarks = !session.ui.is_quiet();

@@ -79,7 +79,7 @@ impl Host for SpaceHost<'_> {
             let engine =
                 Engine { agent: Some(&agent), stop: step.stop, store: &self.machine.store, ..*engine };
             let options = ExecOptions { cwd: step.cwd.map(PathBuf::from), ..ExecOptions::default() };
-            let lock = hold(&engine, step.thread).map_err(|error| error.to_string())?;
+            let lock = hold(&engine, &step.lease.thread).map_err(|error| error.to_string())?;
             match step.answer {
                 Some(text) => resume_once(&engine, &lock, Some(text), &options, &mut Unobserved),
                 None => step_once(&engine, &lock, &options, &mut Unobserved),

@@ -1,5 +1,6 @@
 //! A remote of a test's own, and machines that run threads of it: each with homes of its own.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +10,8 @@ use uwf_engine::thread::ThreadId;
 use uwf_fleet::Connection;
 use uwf_fleet::fixture::{Options, Postgres};
 use uwf_fleet::queue::{self, Submitted, Terms};
-use uwf_fleet::sync;
+use uwf_fleet::workspace::snapshot_of;
+use uwf_fleet::{nodes, sync};
 
 use crate::site::{AGENT, Site, UWF};
 
@@ -56,6 +58,17 @@ impl Fleet {
         threads
     }
 
+    /// Has a thread run in a snapshot of the submitter's directory.
+    pub(crate) fn in_a_snapshot(&self, thread: &ThreadId) {
+        let store = open_store(&self.submitter.home().join(".ocas"), now).unwrap();
+        let (workspace, _) =
+            snapshot_of(&store, &self.submitter.workspace(), &uwf_snapshot::Options::default()).unwrap();
+        let mut at = self.connection();
+        let (client, team) = at.parts();
+        nodes::put(client, team, &store, (&workspace.roots(), &mut HashSet::new())).unwrap();
+        queue::submit(&mut at, thread, &Terms { workspace, max_attempts: 50, ..Terms::default() }).unwrap();
+    }
+
     /// A machine whose agents are scripted, and write a line when they begin and when they have a step.
     pub(crate) fn machine(&self) -> Machine {
         Machine::within(Site::in_memory(), self)
@@ -97,6 +110,8 @@ fn workflow(steps: usize) -> String {
 /// A machine that runs threads.
 pub(crate) struct Machine {
     pub(crate) site: Site,
+    /// Where the threads of the submitter work.
+    shared: PathBuf,
     url: String,
 }
 
@@ -113,7 +128,7 @@ impl Machine {
         let config =
             format!("agents: {{ counted: {{ command: sh, args: [{agent}] }} }}\ndefaultAgent: counted\n");
         site.write("home/.uwf/config.yaml", &config);
-        Machine { site, url: fleet.postgres.url() }
+        Machine { site, shared: fleet.submitter.workspace(), url: fleet.postgres.url() }
     }
 
     /// Agents that run this script of the shell instead, with the real one as `$AGENT`.
@@ -129,7 +144,7 @@ impl Machine {
         let mut command = self.site.command(UWF);
         let said = self.site.uwf(&["remote", "add", "team", &self.url, "--offline"]);
         assert!(said.code == 0, "{said:?}");
-        command.args(["worker", "--remote", "team"]).args(args);
+        command.args(["worker", "--remote", "team", "--shared-root"]).arg(&self.shared).args(args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

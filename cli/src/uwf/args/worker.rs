@@ -1,6 +1,7 @@
 //! What can be typed after `uwf worker`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -32,6 +33,9 @@ pub(in crate::uwf) struct WorkerArgs {
     /// End an agent that takes longer (90s, 20m, 1h) [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = crate::shell::some_time)]
     pub(in crate::uwf) timeout: Option<Duration>,
+    /// A directory on a shared file system in which threads may work: under a name that they tell it by, or as it is
+    #[arg(long = "shared-root", value_name = "[NAME=]DIR", value_parser = shared_root)]
+    pub(in crate::uwf) shared_roots: Vec<(String, PathBuf)>,
     /// End when no thread that it could take is ready or being run
     #[arg(long, conflicts_with = "once")]
     pub(in crate::uwf) until_empty: bool,
@@ -49,6 +53,18 @@ const SHORTEST: Duration = Duration::from_secs(1);
 fn lease(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time < SHORTEST { Err("expected 1s or more".to_owned()) } else { Ok(time) }
+}
+
+/// A root without a name is told by its path.
+fn shared_root(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, dir) = match text.split_once('=') {
+        Some((name, dir)) if !name.contains('/') => (name, dir),
+        _ => (text, text),
+    };
+    match name.is_empty() || !dir.starts_with('/') {
+        true => Err("expected an absolute directory, or NAME=DIR with one".to_owned()),
+        false => Ok((name.to_owned(), PathBuf::from(dir))),
+    }
 }
 
 fn metrics(text: &str) -> Result<SocketAddr, String> {

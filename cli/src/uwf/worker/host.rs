@@ -20,11 +20,14 @@ use uwf_engine::spawn::{self, Finished, ProcessSpec};
 use uwf_engine::thread::{self, Head, Status, ThreadError, ThreadId};
 use uwf_engine::{journals, workflow};
 use uwf_fleet::worker::{Happening, Host, WantedStep};
+use uwf_fleet::workspace::Workspaces;
 use uwf_store::{Hash, Store};
 use uwf_workflow::moderator::Target;
 
+use super::spaces::workspaces;
 use super::told::Told;
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
+use crate::uwf::args::WorkerArgs;
 
 /// What agents are not given of the environment: what opens the remote is the worker's, and exit statuses are read here.
 const KEPT_BACK: [&str; 3] = ["PGPASSWORD", "PGPASSFILE", "UWF_EXIT"];
@@ -42,6 +45,7 @@ pub(super) struct StepProcess {
     conditions: Option<ConditionProcess>,
     timeout: Option<Duration>,
     verbose: bool,
+    spaces: Workspaces,
     /// Who prints; none is the end.
     tell: Sender<Option<Told>>,
 }
@@ -49,7 +53,7 @@ pub(super) struct StepProcess {
 impl StepProcess {
     pub(super) fn new(
         session: &Session<'_>,
-        timeout: Option<Duration>,
+        args: &WorkerArgs,
         tell: Sender<Option<Told>>,
     ) -> Result<StepProcess, CliError> {
         let homes = session.homes()?;
@@ -58,6 +62,7 @@ impl StepProcess {
             session.env.iter().filter(|(name, _)| KEPT_BACK.iter().all(|kept| name != kept)).collect();
         env.set("UWF_HOME", &homes.uwf);
         env.set("OCAS_HOME", &homes.ocas);
+        let spaces = workspaces((&session.env, &homes, &session.cwd), &args.shared_roots)?;
         Ok(StepProcess {
             store: session.store()?,
             homes,
@@ -65,8 +70,9 @@ impl StepProcess {
             cwd: session.cwd.clone(),
             program: program.ok_or_else(|| CliError::user("cannot tell which program this is"))?,
             conditions: session.conditions(),
-            timeout,
+            timeout: args.timeout,
             verbose: session.ui.is_verbose(),
+            spaces,
             tell,
         })
     }
@@ -209,6 +215,10 @@ impl Host for StepProcess {
     fn forget(&self, thread: &ThreadId) {
         fs::remove_file(thread_log(&self.homes.uwf, thread)).ok();
         journals::forget(&self.homes.uwf, thread);
+    }
+
+    fn workspaces(&self) -> Option<&Workspaces> {
+        Some(&self.spaces)
     }
 
     fn tell(&self, happening: &Happening<'_>) {
