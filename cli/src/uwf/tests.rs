@@ -4,6 +4,7 @@ mod artifacts;
 mod checkout;
 mod command_line;
 mod commands;
+mod deployment;
 mod diffs;
 mod guides;
 mod help;
