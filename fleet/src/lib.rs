@@ -23,6 +23,7 @@
 //! | [`worker`] | the loop: claim, pull, step, push |
 //! | [`garbage`] | nodes that nothing needs any more |
 //! | [`retention`] | threads and events that are over and old |
+//! | [`overview`] | what goes on at a remote, as rows |
 //! | [`view`] | what programs are shown of a remote |
 //!
 //! # Invariants
@@ -49,6 +50,7 @@ pub mod garbage;
 pub mod heads;
 pub mod journal;
 pub mod nodes;
+pub mod overview;
 pub mod queue;
 pub mod remote;
 pub mod retention;

@@ -9,6 +9,7 @@
 //! | `graph` | the picture of a graph ([`svg`]) |
 //! | `error` | why there is no page |
 //! | `sums` | what the steps up to a node come to |
+//! | `remote` | what goes on at a remote, asked no more often than pages need ([`Remote`]) |
 //! | `site` | what pages are made from, and the [`Host`] that does what they ask for |
 //! | `read` | what a page tells, as a value |
 //! | `page` | markup of that |
@@ -32,6 +33,7 @@ mod graph;
 mod live;
 mod page;
 mod read;
+mod remote;
 mod server;
 mod site;
 mod sums;
@@ -41,5 +43,6 @@ pub use error::WebError;
 pub use evaluation::{difference_page, report_page};
 pub use file::page_of;
 pub use graph::svg;
+pub use remote::Remote;
 pub use server::{Access, Server};
 pub use site::{Host, Site};

@@ -3,11 +3,14 @@
 //! It has no state of its own: each page reads the store anew. What is remembered ([`crate::sums`]) follows from
 //! nodes, which never change.
 
+use std::sync::Arc;
+
 use uwf_engine::conditions::{Conditions, Judge};
 use uwf_engine::view::StepDiff;
 use uwf_engine::{Homes, ThreadId};
-use uwf_store::{Hash, Store};
+use uwf_store::{Clock, Hash, Store};
 
+use crate::remote::{Remote, RemoteSource};
 use crate::sums::Sums;
 
 /// What pages need done, and the program that shows them knows how to.
@@ -44,6 +47,7 @@ pub struct Site {
     pub(crate) conditions: Option<Box<dyn Conditions + Send + Sync>>,
     pub(crate) host: Box<dyn Host>,
     pub(crate) sums: Sums,
+    pub(crate) remote: Option<Arc<RemoteSource>>,
 }
 
 impl Site {
@@ -54,7 +58,13 @@ impl Site {
         conditions: Option<Box<dyn Conditions + Send + Sync>>,
         host: Box<dyn Host>,
     ) -> Site {
-        Site { store, homes, conditions, host, sums: Sums::default() }
+        Site { store, homes, conditions, host, sums: Sums::default(), remote: None }
+    }
+
+    /// Shows this remote, too; `clock` is that of pages.
+    #[must_use]
+    pub fn with_remote(self, remote: Box<dyn Remote>, clock: Clock) -> Site {
+        Site { remote: Some(Arc::new(RemoteSource::new(remote, clock))), ..self }
     }
 
     pub(crate) fn judge(&self) -> Judge<'_> {

@@ -36,7 +36,7 @@ mod tests {
             ],
         ),
         ("fleet", &["uwf-engine", "uwf-snapshot", "uwf-store", "uwf-workflow"]),
-        ("web", &["uwf-agent", "uwf-engine", "uwf-eval", "uwf-store", "uwf-workflow"]),
+        ("web", &["uwf-agent", "uwf-engine", "uwf-eval", "uwf-fleet", "uwf-store", "uwf-workflow"]),
         (
             "cli",
             &[

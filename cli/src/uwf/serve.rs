@@ -3,6 +3,8 @@
 //! What a page has done is done by this very program, started again: a run that it begins is the ordinary one in the
 //! background, and outlives the server.
 
+mod remote;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -13,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use uwf_store::{Clock, Hash, Store};
 use uwf_web::{Access, Host, Server, Site};
 
+use self::remote::AtRemote;
 use super::args::Serve;
 use super::step;
 use crate::shell::{CliError, Session};
@@ -33,7 +36,11 @@ const LONGEST: usize = 100_000;
 pub(super) fn serve(session: &mut Session<'_>, args: &Serve) -> Result<u8, CliError> {
     let access = access(session, args)?;
     let token = access.token.clone();
-    let site = site(session)?;
+    let mut site = site(session)?;
+    if let Some(name) = &args.remote {
+        let remote = AtRemote::of(session, name)?;
+        site = site.with_remote(Box::new(remote), session.clock);
+    }
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().max_blocking_threads(READERS).build();
     let runtime = runtime.map_err(|error| CliError::said("cannot serve", error))?;

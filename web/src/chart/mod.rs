@@ -1,8 +1,9 @@
-//! Charts of scores, as SVG within a page: drawn by plotters, coloured by the page's styles.
+//! Charts of scores and amounts, as SVG within a page: drawn by plotters, coloured by the page's styles.
 //!
 //! A chart has the colours of a light page in it; `evaluation.css` turns these into the page's own, light or dark.
 
 mod amounts;
+mod bars;
 mod rows;
 
 use maud::{Markup, PreEscaped, html};
@@ -10,6 +11,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub(crate) use self::amounts::{Spot, score_by_amount};
+pub(crate) use self::bars::bars;
 pub(crate) use self::rows::{Axis, Mark, Row, rows};
 
 /// How wide a chart is, in units of its own: pages make it as wide as there is room.

@@ -9,6 +9,7 @@ mod file;
 mod list;
 mod message;
 mod oops;
+mod remote;
 mod step;
 mod steps;
 mod thread;
@@ -22,6 +23,7 @@ pub(crate) use self::evaluation::{difference_file, evaluation, evaluations, repo
 pub(crate) use self::list::list;
 pub(crate) use self::message::message;
 pub(crate) use self::oops::{oops, signed_out};
+pub(crate) use self::remote::{no_remote, remote};
 pub(crate) use self::step::step;
 pub(crate) use self::thread::thread;
 use crate::text::visible;
@@ -51,7 +53,7 @@ pub(crate) fn page(head: &Head<'_>, content: &Markup) -> Markup {
                 a .skip href="#main" { "Skip to the content" }
                 header .top {
                     a .home href="/" { "uwf" }
-                    nav aria-label="Pages" { a href="/" { "Threads" } " " a href="/evaluations" { "Evaluations" } }
+                    nav aria-label="Pages" { a href="/" { "Threads" } " " a href="/evaluations" { "Evaluations" } " " a href="/remote" { "Remote" } }
                     span .grow {}
                     span #link role="status" {}
                     button #theme type="button" hidden { "Theme" }

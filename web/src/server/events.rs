@@ -47,10 +47,10 @@ fn newest(mut topics: Vec<String>) -> Vec<String> {
     topics
 }
 
-/// What a part of the query names: `list` or a thread.
+/// What a part of the query names: `list`, `remote` or a thread.
 fn topic(part: &str) -> Option<String> {
     let named = part.strip_prefix("topic=")?;
-    (named == "list" || named.parse::<ThreadId>().is_ok()).then(|| named.to_owned())
+    (matches!(named, "list" | "remote") || named.parse::<ThreadId>().is_ok()).then(|| named.to_owned())
 }
 
 /// The version there is, and each one after it.

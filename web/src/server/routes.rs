@@ -91,6 +91,17 @@ pub(super) async fn evaluation(app: State<Arc<App>>, Path(name): Path<String>) -
     .await
 }
 
+pub(super) async fn remote(app: State<Arc<App>>) -> Response {
+    answer(app, move |app| {
+        let Some(remote) = &app.site.remote else { return Ok(page::no_remote()) };
+        let found = remote.found();
+        // Of what is told: what comes between is a later version.
+        let version = app.version("remote");
+        Ok(page::remote(remote.name(), &found, app.site.store.now(), &version))
+    })
+    .await
+}
+
 pub(super) async fn asset(Path(name): Path<String>) -> Response {
     match assets::asset(&name) {
         Some((content, kind)) => ([(header::CONTENT_TYPE, kind)], content).into_response(),

@@ -377,3 +377,4 @@ async fn a_page_has_the_version_that_its_stream_tells() {
 }
 
 mod evaluations;
+mod remote;

@@ -14,6 +14,7 @@ use uwf_engine::thread::{self, ThreadId};
 
 use super::App;
 use crate::live::LiveLine;
+use crate::remote::RemoteSource;
 
 /// How long it waits at most: that a process was killed nobody tells.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -165,6 +166,9 @@ impl App {
     }
 
     fn version_of(&self, topic: &str, seen: &Seen) -> String {
+        if let Some(remote) = self.site.remote.as_ref().filter(|_| topic == "remote") {
+            return RemoteSource::version(remote);
+        }
         let mut hasher = DefaultHasher::new();
         match topic.parse::<ThreadId>() {
             Ok(thread) => {

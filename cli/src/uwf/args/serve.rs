@@ -20,4 +20,7 @@ pub(in crate::uwf) struct Serve {
     /// Take the token from the first line of this file, so that it stays the same [default: a new one each time]
     #[arg(long, value_name = "FILE")]
     pub(in crate::uwf) token_file: Option<PathBuf>,
+    /// Show what goes on at this remote, too: workers, queue, leases, steps, cost
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::uwf) remote: Option<String>,
 }

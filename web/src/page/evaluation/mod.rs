@@ -14,6 +14,7 @@ use uwf_eval::Case;
 use uwf_eval::report::{CaseDetail, Difference, Report};
 
 pub(crate) use self::list::evaluations;
+pub(super) use self::table::table;
 use super::file::file;
 use super::{Head, page};
 

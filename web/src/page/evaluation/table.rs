@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::text::visible;
 
 /// Names in the first column, words or numbers in the others; columns of numbers have a `#` before their heading.
-pub(super) fn table(label: &str, headings: &[&str], rows: &[Vec<String>]) -> Markup {
+pub(in crate::page) fn table(label: &str, headings: &[&str], rows: &[Vec<String>]) -> Markup {
     let is_number = |at: usize| headings.get(at).is_some_and(|heading| heading.starts_with('#'));
     let class = |at: usize| is_number(at).then_some("num");
     html! {
