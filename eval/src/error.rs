@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use uwf_engine::ThreadError;
+use uwf_engine::export::ExportError;
 use uwf_snapshot::SnapshotError;
 use uwf_store::{Hash, StoreError};
 
@@ -49,7 +50,22 @@ pub enum EvalError {
     /// An evaluation was begun otherwise.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Only what is finished can be judged again.
+    /// It cannot be taken to another store, or a file holds none that can be taken in; nothing was changed then.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// There is an evaluation of this name.
+    #[error("there is an evaluation {name} already")]
+    Taken {
+        /// Its name.
+        name: String,
+    },
+    /// Nothing can be called so.
+    #[error("an evaluation cannot be called `{name}`")]
+    BadName {
+        /// What was asked for.
+        name: String,
+    },
+    /// Only what is finished can be judged again, or exported.
     #[error("evaluation {name} is not finished")]
     Unfinished {
         /// Its name.
@@ -98,6 +114,9 @@ impl EvalError {
         match self {
             EvalError::Store(error) => uwf_engine::thread::store_hint(error),
             EvalError::Thread(error) => error.hint(),
+            EvalError::Export(error) => error.hint(),
+            EvalError::Taken { .. } => Some("take it in by another name with --as NAME".to_owned()),
+            EvalError::BadName { .. } => Some("letters, digits, `.`, `_` and `-` alone".to_owned()),
             EvalError::Busy { .. } => Some("wait for it, or end it: it goes on where it stopped".to_owned()),
             EvalError::Unfinished { name } => Some(format!("go on with: uwf-eval run --resume {name}")),
             EvalError::OtherTask { .. } => {

@@ -14,6 +14,7 @@
 //! | [`task`] | a task: what is asked for, of which files, and who judges; checked |
 //! | [`judge`] | what each judge says of a case, and all together |
 //! | [`run`](mod@run) | cases side by side, from their threads to their records |
+//! | [`export`] | an evaluation as one file, to be taken to another store |
 //! | [`numbers`] | what scores come to: means with intervals, differences, votes; pure functions over slices |
 //! | [`report`] | what an evaluation comes to, and what two differ by: values, and those as text |
 //!
@@ -30,6 +31,7 @@
 
 pub mod case;
 mod error;
+pub mod export;
 pub mod judge;
 pub mod load;
 pub mod numbers;

@@ -14,12 +14,17 @@ use crate::site::{EVAL, Said, Site, example, search_path};
 mod again;
 #[path = "eval/claims.rs"]
 mod claims;
+#[path = "eval/drawn.rs"]
+mod drawn;
 #[path = "eval/foreign.rs"]
 mod foreign;
 #[path = "eval/infrastructure.rs"]
 mod infrastructure;
 #[path = "eval/interrupted.rs"]
 mod interrupted;
+
+#[path = "eval/travel.rs"]
+mod travel;
 
 /// `uwf-eval` in a site, with the other programs beside it.
 fn command(site: &Site, args: &[&str]) -> Command {

@@ -46,6 +46,8 @@ pub(super) enum Command {
     Show(Show),
     Report(Report),
     Diff(Diff),
+    Export(Export),
+    Import(Import),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page, or write all of them
@@ -61,6 +63,39 @@ pub(super) struct Show {
     /// EVALUATION, EVALUATION/TASK/REPEAT, or the hash of a case's record
     #[arg(value_name = "CASE")]
     pub(super) case: String,
+}
+
+/// Write an evaluation to one file, to be taken to another store
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Write an evaluation to one file, to be taken to another store: what was found out, its threads, and the \
+                  workspaces as they were left. The tasks are not in it. It must be finished.",
+    after_long_help = "Examples:\n  uwf-eval export double-1 -o double-1.jsonl\n  uwf-eval export double-1 | ssh host uwf-eval import -"
+)]
+pub(super) struct Export {
+    /// The evaluation
+    #[arg(value_name = "EVALUATION")]
+    pub(super) evaluation: String,
+    /// Write to this file [default: stdout, which is also `-`]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// Take in an evaluation that was exported
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Take in an evaluation that was exported. Every node is checked against its hash and its type before \
+                  anything is stored. No agent, endpoint or script is taken over, and nothing that weakens a sandbox: its \
+                  cases can be shown, reported, compared and judged again (`uwf-eval judge NAME --task DIR`), and are not run here.",
+    after_long_help = "Examples:\n  uwf-eval import double-1.jsonl\n  uwf-eval import double-1.jsonl --as theirs\n  uwf-eval diff double-1 theirs"
+)]
+pub(super) struct Import {
+    /// The file; `-` is stdin
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// What it is called here [default: as it was called there]
+    #[arg(long = "as", value_name = "NAME")]
+    pub(super) name: Option<String>,
 }
 
 /// Make a task that runs at once, without a model: a small program with a mistake, its judges, and a script
@@ -182,6 +217,9 @@ pub(super) struct Judge {
     /// The evaluation
     #[arg(value_name = "RUN")]
     pub(super) name: String,
+    /// Where a task is, in the place of where it was when it was run; one for each task
+    #[arg(long = "task", value_name = "DIR")]
+    pub(super) tasks: Vec<PathBuf>,
     /// A script in the place of models that judge
     #[arg(long, value_name = "FILE")]
     pub(super) judge_mock: Option<PathBuf>,

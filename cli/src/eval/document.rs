@@ -1,15 +1,13 @@
 //! Documents of evaluations: what goes into them of the store, and where they go.
 
-use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 use uwf_eval::Case;
 use uwf_eval::report::CaseDetail;
 use uwf_store::Store;
-use uwf_store::atomic_file::AtomicFile;
 
 use crate::shell::input::is_stdin;
+use crate::shell::output::{Unwritten, write_file};
 use crate::shell::{CliError, Session};
 
 /// Prints a document, or writes it to a file.
@@ -17,22 +15,14 @@ pub(super) fn put(session: &mut Session<'_>, document: &str, file: Option<&Path>
     match file.filter(|file| !is_stdin(file)) {
         None => session.ui.print(document),
         Some(file) => {
-            let unwritten = |error| CliError::said(format!("cannot write {}", file.display()), error);
-            write(&session.cwd.join(file), document.as_bytes()).map_err(unwritten)?;
+            let written = write_file(&session.cwd.join(file), |out| out.write_all(document.as_bytes()));
+            written.map_err(|error| match error {
+                Unwritten::File(error) | Unwritten::Content(error) => {
+                    CliError::said(format!("cannot write {}", file.display()), error)
+                }
+            })?;
             session.ui.note(&format!("written to {}", file.display()));
             Ok(())
-        }
-    }
-}
-
-/// A file as others may read it, whole or not at all; a pipe or a device is written into.
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(there) if !there.is_file() => fs::write(path, content),
-        _ => {
-            let mut file = AtomicFile::create(path, 0o666)?;
-            file.write_all(content)?;
-            file.persist_whole()
         }
     }
 }

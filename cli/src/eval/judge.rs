@@ -2,15 +2,28 @@
 
 use std::path::PathBuf;
 
-use uwf_eval::EvalError;
 use uwf_eval::load::evaluation;
 use uwf_eval::run::{Again, Judged, judge_again};
+use uwf_eval::{EvalError, Evaluation};
 
 use super::args::Judge;
 use super::outcome::{self, Bounds};
 use super::place::Place;
 use super::planning;
 use crate::shell::{CliError, Session};
+
+/// Where the tasks are that have the judges.
+fn tasks(args: &Judge, known: &Evaluation) -> Result<Vec<PathBuf>, CliError> {
+    if !args.tasks.is_empty() {
+        return Ok(args.tasks.clone());
+    }
+    if known.imported {
+        // Whoever wrote the file does not say which scripts run here.
+        return Err(CliError::user(format!("evaluation {} was imported, without its tasks", args.name))
+            .with_hint("say where they are, with their judges: --task DIR"));
+    }
+    Ok(known.tasks.iter().map(|task| PathBuf::from(&task.path)).collect())
+}
 
 pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliError> {
     let place = Place::of(session)?;
@@ -20,8 +33,12 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
         return Err(CliError::user(format!("evaluation {} is not finished", args.name))
             .with_hint(format!("go on with: uwf-eval run --resume {}", args.name)));
     }
-    let paths: Vec<PathBuf> = known.tasks.iter().map(|task| PathBuf::from(&task.path)).collect();
-    let tasks = planning::load(session, &paths, &place.scratch())?;
+    let tasks = planning::load(session, &tasks(args, &known)?, &place.scratch())?;
+    if let Some(other) = tasks.iter().find(|task| !known.tasks.iter().any(|known| known.name == task.name)) {
+        let names: Vec<&str> = known.tasks.iter().map(|task| task.name.as_str()).collect();
+        return Err(CliError::user(format!("evaluation {} has no task {}", args.name, other.name))
+            .with_hint(format!("there is: {}", names.join(", "))));
+    }
     let mock = args.judge_mock.as_ref().map(|file| planning::script(session, &place, file)).transpose()?;
     let by = mock.as_ref().map_or_else(String::new, |script| script.hash.clone());
     let mock = mock.map(|script| script.path.display().to_string());

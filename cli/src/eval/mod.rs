@@ -7,6 +7,7 @@ pub(crate) mod configured;
 mod diff;
 mod document;
 mod error;
+mod export;
 mod init;
 mod judge;
 mod list;
@@ -51,6 +52,8 @@ fn run(session: &mut Session<'_>, command: Command) -> Result<u8, CliError> {
         Command::Show(what) => show::show(session, &what),
         Command::Report(what) => report::report(session, &what),
         Command::Diff(what) => diff::diff(session, &what),
+        Command::Export(what) => export::export(session, &what),
+        Command::Import(what) => export::import(session, &what),
         Command::Completions(shell) => completion::completions(session, &shell, "uwf-eval"),
         Command::Man(man) => man_pages::man(session, &man, EvalCli::command()),
     }

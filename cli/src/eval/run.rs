@@ -18,6 +18,12 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     let plan = match &args.resume {
         Some(name) => {
             let evaluation = load::evaluation(&store, name)?;
+            if evaluation.imported {
+                return Err(CliError::user(format!(
+                    "evaluation {name} was imported: its cases are not run here"
+                ))
+                .with_hint("run its tasks here with: uwf-eval run TASK"));
+            }
             planning::begun(session, &store, &evaluation, &place)?
         }
         None => planning::typed(session, &store, args, &place)?,

@@ -9,6 +9,7 @@ pub(crate) mod fields;
 pub(crate) mod input;
 mod jq;
 pub mod man_pages;
+pub(crate) mod output;
 mod paint;
 pub(crate) mod prompt_text;
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! `uwf thread export` and `uwf thread import`: a thread as one file.
 
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use crate::shell::output::{Unwritten, write_file};
 use crate::shell::{CliError, OK, Session, input::Input};
 use uwf_engine::export::{self, ExportError};
 use uwf_engine::view::{ThreadExported, ThreadImported};
-use uwf_store::atomic_file::AtomicFile;
 
 pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Path>) -> Result<u8, CliError> {
     let (thread, store) = (session.thread_id(thread)?, session.store()?);
@@ -23,26 +22,13 @@ pub(super) fn export(session: &mut Session<'_>, thread: &str, output: Option<&Pa
     };
     let path = session.cwd.join(file);
     let failed = |error| CliError::said(format!("cannot write {}", file.display()), error);
-    let unwritten = |error| match error {
-        ExportError::Io { source, .. } => failed(source),
-        error => error.into(),
-    };
-    let done = match fs::metadata(&path) {
-        // A pipe or a device is written into: it is somebody's.
-        Ok(there) if !there.is_file() => {
-            let mut out = BufWriter::new(File::options().write(true).open(&path).map_err(failed)?);
-            let done = export::export(&store, &thread, &mut out).map_err(unwritten)?;
-            out.flush().map_err(failed)?;
-            done
-        }
-        _ => {
-            let mut out = BufWriter::new(AtomicFile::create(&path, 0o666).map_err(failed)?);
-            let done = export::export(&store, &thread, &mut out).map_err(unwritten)?;
-            let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
-            whole.persist_whole().map_err(failed)?;
-            done
-        }
-    };
+    let done =
+        write_file(&path, |out| export::export(&store, &thread, out)).map_err(|error| match error {
+            Unwritten::File(error) | Unwritten::Content(ExportError::Io { source: error, .. }) => {
+                failed(error)
+            }
+            Unwritten::Content(error) => error.into(),
+        })?;
     let exported = ThreadExported::of(&done, file.display().to_string());
     session.ui.result(&exported, || format!("{thread}: {} nodes in {}\n", exported.nodes, exported.file))
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::fixture::Place;
 use crate::record::{UndoKind, UndoRecord};
 use crate::thread::{Status, record_failure};
-use crate::undo_log::UndoLog;
+use crate::undo_log::{self, UndoLog};
 
 /// A thread with a step, a failed attempt, and a person it waits for.
 fn place() -> (Place, ThreadId) {

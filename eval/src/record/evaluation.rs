@@ -23,6 +23,10 @@ pub struct Evaluation {
     /// When its last case was finished; none while it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<u64>,
+    /// Whether it was run elsewhere: its paths are those of another machine, and its cases cannot be run here. The schema
+    /// does not have this, since it would be another type then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
 }
 
 /// What is the same for all cases.

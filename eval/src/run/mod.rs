@@ -233,5 +233,6 @@ fn begun(plan: &Plan, now: u64) -> Evaluation {
         cases: Vec::new(),
         started_at: now,
         finished_at: None,
+        imported: false,
     }
 }
