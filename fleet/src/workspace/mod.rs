@@ -11,8 +11,6 @@ mod hold;
 mod place;
 mod private;
 mod repository;
-#[cfg(test)]
-mod tests;
 mod value;
 
 pub use self::error::WorkspaceError;

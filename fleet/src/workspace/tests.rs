@@ -1,1 +1,0 @@
-//! Directories of threads: made, kept, made again.
