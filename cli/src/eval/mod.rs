@@ -19,6 +19,7 @@ mod report;
 mod run;
 mod show;
 
+pub(crate) use self::configured::snapshots;
 use std::process::ExitCode;
 
 use clap::CommandFactory;

@@ -4,6 +4,7 @@ mod adapt;
 mod agents;
 mod artifacts;
 mod as_agent;
+mod at_remote;
 mod cas;
 mod config;
 mod cost;
@@ -34,6 +35,7 @@ pub(super) use self::adapt::{Adapt, AskMode};
 pub(super) use self::agents::Agents;
 pub(super) use self::artifacts::{Artifacts, ArtifactsCommand, GetArtifact};
 pub(super) use self::as_agent::AsAgent;
+pub(super) use self::at_remote::{AtRemote, SubmitTerms, WorkspaceKind};
 pub(super) use self::cas::{CasCommand, Put, SchemaCommand, Values};
 pub(super) use self::config::ConfigCommand;
 pub(super) use self::cost::Cost;
@@ -72,6 +74,7 @@ const SHOWING: &[&[&str]] = &[
     &["models"],
     &["prompt", "list"],
     &["remote", "list"],
+    &["remote", "status"],
     &["remote", "team", "list"],
     &["step", "list"],
     &["step", "show"],

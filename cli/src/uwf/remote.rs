@@ -2,6 +2,7 @@
 
 mod access;
 mod retention;
+mod status;
 
 use uwf_fleet::schema::{self, Access, VERSIONS};
 use uwf_fleet::view::{RemoteAdded, RemoteMigrated, RemoteRemoved, RemoteRow};
@@ -22,6 +23,7 @@ pub(super) fn run(session: &mut Session<'_>, command: RemoteCommand) -> Result<u
             add(session, &name, &url, connect)
         }
         RemoteCommand::List => list(session),
+        RemoteCommand::Status { remote } => status::status(session, remote.as_deref()),
         RemoteCommand::Rm { remote } => remove(session, &remote),
         RemoteCommand::Migrate { remote } => migrate(session, remote.as_deref()),
         RemoteCommand::Roles { remote, print } => access::roles(session, remote.as_deref(), print),

@@ -6,6 +6,7 @@ mod command_line;
 mod commands;
 mod deployment;
 mod diffs;
+mod far;
 mod guides;
 mod help;
 mod legacy;

@@ -2,6 +2,7 @@
 //! changes of state below.
 
 mod artifacts;
+pub(super) mod at_remote;
 mod change;
 mod compact;
 mod diff;
@@ -11,7 +12,7 @@ mod prune;
 mod running;
 
 use self::running::ShownThread;
-use super::args::{Start, ThreadCommand};
+use super::args::{AtRemote, Start, ThreadCommand};
 use super::begin::{Begun, begin};
 use super::checkout::{CheckoutMoment, checkout};
 use super::watch::with_unmade;
@@ -28,13 +29,23 @@ use uwf_workflow::moderator::RouteError;
 
 pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, CliError> {
     match command {
-        ThreadCommand::Start(what) => start(session, &what),
+        ThreadCommand::Start(what) => match &what.terms.remote {
+            Some(remote) => at_remote::start(session, remote, (&what.start, &what.terms)),
+            None => start(session, &what.start),
+        },
+        ThreadCommand::Watch(what) => super::watch::watch(session, &what),
         ThreadCommand::Exec(exec) => exec::exec(session, &exec),
-        ThreadCommand::Resume(resume) => exec::resume(session, &resume),
+        ThreadCommand::Resume(resume) => match &resume.remote {
+            Some(remote) => at_remote::resume(session, remote, &resume),
+            None => exec::resume(session, &resume),
+        },
         ThreadCommand::Poke(poke) => exec::poke(session, &poke),
         ThreadCommand::Compact { thread, keep, how } => compact::compact(session, &thread, keep, &how),
-        ThreadCommand::Show { thread } => show(session, &thread),
-        ThreadCommand::List(which) => list::list(session, &which),
+        ThreadCommand::Show { thread, at } => either(session, (&thread, &at), show, at_remote::show),
+        ThreadCommand::List(which) => match &which.at.remote {
+            Some(remote) => at_remote::list(session, remote, &which),
+            None => list::list(session, &which),
+        },
         ThreadCommand::Diff { thread, shape } => diff::diff(session, &thread, shape),
         ThreadCommand::Checkout { step, dir, before } => checkout(
             session,
@@ -43,9 +54,13 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
             if before { CheckoutMoment::Before } else { CheckoutMoment::After },
         ),
         ThreadCommand::Artifacts(what) => artifacts::run(session, &what),
-        ThreadCommand::Pause { thread } => change::pause(session, &thread),
+        ThreadCommand::Pause { thread, at } => {
+            either(session, (&thread, &at), change::pause, at_remote::pause)
+        }
         ThreadCommand::Stop { thread } => change::stop(session, &thread),
-        ThreadCommand::Cancel { thread } => change::cancel(session, &thread),
+        ThreadCommand::Cancel { thread, at } => {
+            either(session, (&thread, &at), change::cancel, at_remote::cancel)
+        }
         ThreadCommand::Rm { thread, force } => change::remove(session, &thread, force),
         ThreadCommand::Prune(which) => prune::prune(session, &which),
         ThreadCommand::Fork { from } => change::fork(session, &from),
@@ -54,7 +69,12 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
         ThreadCommand::Export { thread, output } => export::export(session, &thread, output.as_deref()),
         ThreadCommand::Import { file } => export::import(session, &file),
         ThreadCommand::Read { thread, html: Some(file), .. } => html::write(session, &thread, &file),
-        ThreadCommand::Read { thread, quota, before, start, html: None } => {
+        ThreadCommand::Read { thread, quota, remote: Some(remote), .. } => {
+            let quota = Some(quota).filter(|quota| *quota > 0);
+            let range = report::ReportRange { quota, before: None, with_task: true };
+            at_remote::read(session, (&remote, &thread), &range)
+        }
+        ThreadCommand::Read { thread, quota, before, start, html: None, .. } => {
             let step = |step: &str| session.step_argument(step)?.find(&session.store()?);
             let before = before.as_deref().map(step).transpose()?;
             let quota = Some(quota).filter(|quota| *quota > 0);
@@ -64,6 +84,19 @@ pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u
                 &report::ReportRange { quota, before, with_task: before.is_none() || start },
             )
         }
+    }
+}
+
+/// A command about a thread that is here, or at a remote.
+fn either(
+    session: &mut Session<'_>,
+    (thread, at): (&str, &AtRemote),
+    here: fn(&mut Session<'_>, &str) -> Result<u8, CliError>,
+    there: fn(&mut Session<'_>, &str, &str) -> Result<u8, CliError>,
+) -> Result<u8, CliError> {
+    match &at.remote {
+        Some(remote) => there(session, remote, thread),
+        None => here(session, thread),
     }
 }
 

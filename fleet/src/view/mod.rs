@@ -1,10 +1,14 @@
 //! What programs are shown of a remote.
 
+mod events;
+mod status;
 mod sync;
 mod threads;
 
 use serde::Serialize;
 
+pub use self::events::{ThreadEvent, events, last_event};
+pub use self::status::{BudgetStatus, DeadThread, RemoteStatus, StateCount, WorkerStatus, status};
 pub use self::sync::SyncedThread;
 pub use self::threads::{RemoteThread, ThreadQuery, matching, thread, threads};
 

@@ -78,10 +78,7 @@ const COLUMNS: &str = "id, workflow, workflow_name, head, status, state, reason,
 
 impl RemoteThread {
     fn of(row: &Row) -> Result<RemoteThread, FleetError> {
-        let id: &str = row.get("id");
-        let malformed =
-            |_| FleetError::Malformed { what: "thread".to_owned(), why: format!("{id:?} is no id") };
-        let thread: ThreadId = id.parse().map_err(malformed)?;
+        let thread = thread_in(row.get("id"))?;
         let tags: Value = row.get("tags");
         let status: String = row.get("status");
         let tag = |name: &str| tags.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -117,6 +114,12 @@ impl RemoteThread {
             workspace: row.get("workspace"),
         })
     }
+}
+
+/// An id as a row has it.
+pub(super) fn thread_in(id: &str) -> Result<ThreadId, FleetError> {
+    let malformed = |_| FleetError::Malformed { what: "thread".to_owned(), why: format!("{id:?} is no id") };
+    id.parse().map_err(malformed)
 }
 
 /// Which threads are listed.

@@ -52,6 +52,31 @@ pub(in crate::uwf) struct Exec {
 /// How many steps there are at most where nobody says.
 pub(in crate::uwf) const MAX_STEPS: u32 = 100;
 
+/// What is for a run on this machine.
+const LOCAL: [&str; 21] = [
+    "until_end",
+    "max_rounds",
+    "background",
+    "cwd",
+    "agent",
+    "timeout",
+    "sandbox",
+    "model",
+    "base_url",
+    "mock",
+    "mock_seed",
+    "max_cost",
+    "max_turns",
+    "allow_network",
+    "fetch_host",
+    "reasoning_effort",
+    "temperature",
+    "tools",
+    "mcp",
+    "no_snapshots",
+    "reset_options",
+];
+
 /// What is answered, and how it goes on.
 #[derive(Debug, Args)]
 pub(in crate::uwf) struct Resume {
@@ -60,6 +85,9 @@ pub(in crate::uwf) struct Resume {
     /// What the role is told, below the message the thread was left with; `-` reads it from stdin
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(in crate::uwf) prompt: Option<String>,
+    /// The thread is at this remote, not here: the next worker takes it up
+    #[arg(long, value_name = "REMOTE", conflicts_with_all = LOCAL)]
+    pub(in crate::uwf) remote: Option<String>,
     /// Read what the role is told from this file; `-` is stdin
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with = "prompt")]
     pub(in crate::uwf) file: Option<PathBuf>,

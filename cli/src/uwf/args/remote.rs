@@ -41,6 +41,18 @@ pub(in crate::uwf) enum RemoteCommand {
         /// The remote
         remote: String,
     },
+    /// Say how a remote stands: its threads, workers, budget, and what is dead
+    #[command(
+        long_about = "Say how a remote stands: the version of its schema, the team that the login is of, threads by state, how long the first \
+                      has waited for a worker, what the team has spent of its budget, which workers there are and when they were \
+                      heard of, and the threads that are dead, with the reason and what to type.\n\n\
+                      Exit status: 0 it can be used, 1 it cannot.",
+        after_long_help = "Examples:\n  uwf remote status\n  uwf remote status team --json threads,workers"
+    )]
+    Status {
+        /// The remote [default: the only one]
+        remote: Option<String>,
+    },
     /// Make the tables of a remote, or bring them up to date
     #[command(
         long_about = "Make the tables of a remote, or bring them to the version that this program knows. All of it is done or nothing. \

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::artifacts::Artifacts;
-use super::exec::{Exec, How, Poke, Resume, Start};
+use super::at_remote::{AtRemote, Begin};
+use super::exec::{Exec, How, Poke, Resume};
 use super::step::DiffShape;
+use super::watch::Watch;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::uwf) enum ThreadCommand {
@@ -17,7 +19,10 @@ pub(in crate::uwf) enum ThreadCommand {
                       id alone is printed, also where stdout is no terminal.",
         after_long_help = "Examples:\n  uwf thread start solve-issue -p \"Fix the login redirect\"\n  uwf thread start ./flow.yaml -p \"- tidy up\" --cwd ../project\n  T=$(uwf thread start -q solve-issue -f task.md)"
     )]
-    Start(Start),
+    Start(Begin),
+    /// Watch a thread as it goes: `uwf watch`
+    #[command(hide = true, after_long_help = "Examples:\n  uwf thread watch 01K… --remote team")]
+    Watch(Watch),
     /// Run the next step of a thread
     #[command(
         alias = "step",
@@ -83,6 +88,8 @@ pub(in crate::uwf) enum ThreadCommand {
     Show {
         /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
+        #[command(flatten)]
+        at: AtRemote,
     },
     /// List threads, the youngest first
     #[command(
@@ -114,6 +121,9 @@ pub(in crate::uwf) enum ThreadCommand {
         /// Write all of it as one page, with the graph, turns and changes, that needs no server and no network; `-` is stdout
         #[arg(long, value_name = "FILE", conflicts_with_all = ["quota", "before", "start"])]
         html: Option<PathBuf>,
+        /// The thread is at this remote, not here; nothing of it is kept here
+        #[arg(long, value_name = "REMOTE", conflicts_with_all = ["before", "start", "html"])]
+        remote: Option<String>,
     },
     /// Show what the steps of a thread changed in the workspace
     #[command(
@@ -162,6 +172,8 @@ pub(in crate::uwf) enum ThreadCommand {
     Pause {
         /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
+        #[command(flatten)]
+        at: AtRemote,
     },
     /// End a running step; the thread stays active
     #[command(
@@ -183,6 +195,8 @@ pub(in crate::uwf) enum ThreadCommand {
     Cancel {
         /// The thread: an id, the first or last characters of one, or @ for the latest of this directory
         thread: String,
+        #[command(flatten)]
+        at: AtRemote,
     },
     /// Forget a thread
     #[command(
@@ -307,6 +321,8 @@ pub(in crate::uwf) struct ThreadList {
     /// List N at most [default: 30 on a terminal, all of them otherwise]
     #[arg(long, value_name = "N")]
     pub(in crate::uwf) take: Option<usize>,
+    #[command(flatten)]
+    pub(in crate::uwf) at: AtRemote,
 }
 
 /// A status as it can be typed.

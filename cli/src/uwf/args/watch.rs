@@ -9,6 +9,9 @@ use clap::Args;
 pub(in crate::uwf) struct Watch {
     /// The thread [default: every thread that runs]
     pub(in crate::uwf) thread: Option<String>,
+    /// The thread is at this remote, not here: each step is told as it is pushed
+    #[arg(long, value_name = "REMOTE", requires = "thread")]
+    pub(in crate::uwf) remote: Option<String>,
 }
 
 /// Whose lines are printed.
