@@ -89,9 +89,18 @@ impl Work<'_> {
             Some(why) => Some(why),
             None => Some(UNTOLD.to_owned()).filter(|_| !is_over && visits.journals == 0),
         };
+        let is_begun = visits.journals > 0 || head.hash != head.start_hash() || !is_there;
         match (why, found) {
+            // Nothing is known to have happened or to have been paid: nobody needs to hear of it.
+            (Some(_), _) if !is_begun && Measured::of(store, &begun.thread)?.cost_usd.is_none() => {
+                let given_up = begun.given_up;
+                self.give_up(begun, (repeat, None))?;
+                begun.given_up = given_up;
+                ledger::note_begun(store, self.place(repeat), begun)?;
+                Ok(OpenVisits::default())
+            }
             (Some(why), _) => {
-                self.give_up(begun, repeat, visits.cost_usd)?;
+                self.give_up(begun, (repeat, visits.cost_usd))?;
                 events.send(Event::Anew { task: self.name().to_owned(), repeat, why }).ok();
                 Ok(OpenVisits::default())
             }
@@ -124,7 +133,7 @@ impl Work<'_> {
     }
 
     /// The case begins anew: what it has begun is told as given up, and is removed.
-    fn give_up(&self, begun: &mut Begun, repeat: u32, open: Option<f64>) -> Result<(), EvalError> {
+    fn give_up(&self, begun: &mut Begun, (repeat, open): (u32, Option<f64>)) -> Result<(), EvalError> {
         let store = self.runner.store;
         let cost = Measured::of(store, &begun.thread)?.cost_usd;
         let given_up = begun.given_up.and_costs(open).and_a_thread(cost);

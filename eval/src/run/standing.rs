@@ -61,7 +61,26 @@ pub(super) fn standing(store: &Store, thread: &ThreadId) -> Result<Standing, Thr
     })
 }
 
-/// What fits into a row.
+/// What fits into a row: the first line, and where that leads to an agent's last words, the first of these.
 pub(super) fn first_line(text: &str) -> String {
-    uwf_store::excerpt(text.trim().lines().next().unwrap_or_default(), 300).into_owned()
+    let mut lines = text.trim().lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let more = lines.next().filter(|_| first.ends_with(':'));
+    let line = [first].into_iter().chain(more).collect::<Vec<_>>().join(" ");
+    uwf_store::excerpt(&line, 300).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_line;
+
+    #[test]
+    fn a_row_says_why_an_agent_gave_no_reply() {
+        let why = "the agent `a` gave no reply: exit status 1; its last words:\n    error: no model is set\n    hint: x";
+        assert_eq!(
+            first_line(why),
+            "the agent `a` gave no reply: exit status 1; its last words: error: no model is set"
+        );
+        assert_eq!(first_line("one\ntwo"), "one");
+    }
 }
