@@ -6,7 +6,8 @@
 //! know what a store is.
 //!
 //! Sync policy: `append` writes, `Journal::sync` makes everything written so far durable (fdatasync). The loop syncs
-//! once before each request, before each tool starts, and after the last entry.
+//! once before each request, before each tool starts, and after the last entry. Where a worker keeps the journal for other
+//! machines, durable is what that one has, too; what comes before no effect goes with what does.
 
 mod entry;
 mod find;
@@ -18,10 +19,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use uwf_engine::AdapterOutput;
 use uwf_engine::home::make_private;
+use uwf_engine::journals::sink::{JournalSink, KeepRequest};
 use uwf_engine::journals::{JournalName, spool_dir};
 use uwf_tools::sandbox::Enforced;
 
@@ -91,6 +94,10 @@ pub(crate) struct Journal {
     path: PathBuf,
     sink: Sink,
     entries: Vec<Entry>,
+    /// Who keeps it elsewhere, too.
+    remote: Option<Arc<JournalSink>>,
+    /// How many bytes it has.
+    length: u64,
 }
 
 /// Where entries go.
@@ -114,13 +121,18 @@ impl Journal {
         // Until here it is empty, and an empty journal is nobody's to take.
         file.lock()?;
         File::open(dir)?.sync_all()?;
-        Ok(Journal { name, path, sink: Sink::File(file), entries: Vec::new() })
+        Ok(Journal { name, path, sink: Sink::File(file), entries: Vec::new(), remote: None, length: 0 })
     }
 
     /// The journal of a run that is played again, of which these entries are played.
     pub(crate) fn replayed(name: JournalName, recording: SharedRecording, entries: Vec<Entry>) -> Journal {
         let path = PathBuf::from(name.to_string());
-        Journal { name, path, sink: Sink::Recording(recording), entries }
+        Journal { name, path, sink: Sink::Recording(recording), entries, remote: None, length: 0 }
+    }
+
+    /// The same, which this worker keeps, too.
+    pub(crate) fn kept_by(self, remote: Option<&Arc<JournalSink>>) -> Journal {
+        Journal { remote: remote.cloned(), ..self }
     }
 
     /// The recording, of a run that is played again.
@@ -173,6 +185,7 @@ impl Journal {
                 let mut line = serde_json::to_vec(&entry)?;
                 line.push(b'\n');
                 file.write_all(&line)?;
+                self.length += line.len() as u64;
             }
             Sink::Recording(recording) => entry = recording.take(&entry).map_err(io::Error::other)?,
         }
@@ -181,11 +194,22 @@ impl Journal {
         Ok(self.entries.last().expect("it was just pushed"))
     }
 
-    /// Makes all lines durable.
+    /// Makes all lines durable, so that what they say may be done.
+    ///
+    /// # Errors
+    /// The disk's, and that of a worker that does not keep them: then nothing more may be done.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        let Some(remote) = &self.remote else { return self.sync_here() };
+        remote.ask(&KeepRequest { name: self.name.clone(), length: self.length })?;
+        let here = self.sync_here();
+        remote.wait().and(here)
+    }
+
+    /// Makes all lines durable on this disk: what they say is done already.
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) fn sync(&mut self) -> io::Result<()> {
+    pub(crate) fn sync_here(&self) -> io::Result<()> {
         match &self.sink {
             Sink::File(file) => file.sync_data(),
             Sink::Recording(_) => Ok(()),

@@ -382,7 +382,13 @@ impl React<'_> {
         Ok(())
     }
 
-    /// Makes what was written durable.
+    /// Makes what was written and done durable; what comes next waits for more.
+    fn sync_here(&self) -> Result<(), Stopped> {
+        let synced = self.journal.sync_here();
+        synced.map_err(|source| journal_failed(&self.journal, source))
+    }
+
+    /// Makes what was written durable, so that it may be done.
     pub(crate) fn sync(&mut self) -> Result<(), Stopped> {
         let synced = self.journal.sync();
         synced.map_err(|source| journal_failed(&self.journal, source))

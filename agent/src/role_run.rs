@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use uwf_engine::journals::sink::JournalSink;
 use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, ThreadError, Workflow, thread};
 use uwf_store::{Clock, Store};
 use uwf_tools::sandbox::Sandbox;
@@ -68,6 +69,8 @@ pub struct RunContext<'a> {
     pub claim: Option<&'a WantedRun<'a>>,
     /// Called once the run is in its journal: what that makes worthless can go.
     pub begun: &'a dyn Fn(),
+    /// Who keeps the journal for other machines, if anybody does.
+    pub sink: Option<&'a Arc<JournalSink>>,
 }
 
 /// Plays the role and records it, or goes on with what an `earlier` process began.

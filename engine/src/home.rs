@@ -45,6 +45,14 @@ impl Env {
         self.0.insert(name.into(), value.into());
     }
 
+    /// This environment without a variable.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Env {
+        let mut others = self.clone();
+        others.0.remove(OsStr::new(name));
+        others
+    }
+
     /// All variables, empty ones too, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))

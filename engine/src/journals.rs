@@ -9,6 +9,7 @@
 mod forks;
 mod name;
 mod progress;
+pub mod sink;
 mod threads;
 
 use std::fs::{self, File, TryLockError};

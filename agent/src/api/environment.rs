@@ -112,6 +112,7 @@ pub(super) fn play(
         claim: visit.claim,
         signals: &|| Ok(signals(stop.borrow_mut().take())),
         begun: &|| (),
+        sink: None,
     };
     let played = runtime.block_on(role_run(visit.request, &run, visit.earlier, on_notice));
     // A tool that does not hear that it is over is not waited for.

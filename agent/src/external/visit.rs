@@ -9,9 +9,11 @@ mod session;
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::json;
+use uwf_engine::journals::sink::JournalSink;
 use uwf_engine::spawn::SpawnError;
 use uwf_engine::{AdapterOutput, AgentRequest, EdgePromptSource, RoleContext, thread};
 use uwf_snapshot::{Options, Withheld};
@@ -68,6 +70,8 @@ pub struct VisitContext<'a> {
     pub claim: Option<&'a WantedRun<'a>>,
     /// Called once the run is in its journal: what that makes worthless can go.
     pub begun: &'a dyn Fn(),
+    /// Who keeps the journal for other machines, if anybody does.
+    pub sink: Option<&'a Arc<JournalSink>>,
 }
 
 /// Plays the role and records it, or goes on with what an `earlier` process began.
@@ -132,6 +136,7 @@ impl<'a> Visit<'a> {
             Some(earlier) => resumed(earlier, place)?,
             None => begun(context, place, session.is_some())?,
         };
+        let journal = journal.kept_by(place.sink);
         let secrets = place.agent.secrets();
         let model = place.agent.model.map(str::to_owned);
         Ok(Visit { context, place, journal, state, on_notice, secrets, sessions, session, model })

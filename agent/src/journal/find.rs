@@ -242,6 +242,8 @@ impl Journals {
                         path,
                         sink: Sink::File(found.file),
                         entries,
+                        remote: None,
+                        length: length as u64,
                     }));
                 }
                 Err(why) => tell(PassedOver { path, why: why.into() }),

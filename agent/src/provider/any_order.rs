@@ -124,6 +124,7 @@ impl RunFixture {
             signals: &|| Ok(Signals::new(|_| Poll::Pending)),
             claim: None,
             begun: &|| (),
+            sink: None,
         }
     }
 

@@ -58,7 +58,7 @@ impl React<'_> {
         {
             self.capture(CapturePoint::Call).await?;
         }
-        self.sync()?;
+        self.sync_here()?;
         match signal {
             Some(signal) => Err(self.leave(signal).await),
             None => Ok(()),

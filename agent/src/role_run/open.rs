@@ -58,6 +58,7 @@ pub(super) fn open<'a>(
         Some(earlier) => resume(earlier, run, behaviour)?,
         None => begin(context, run, behaviour)?,
     };
+    let parts = LoopParts { journal: parts.journal.kept_by(run.sink), ..parts };
     // After the servers have started: until here a signal ends the program at once.
     let signals = (run.signals)().map_err(RunError::Signals)?;
     (run.begun)();

@@ -2,7 +2,8 @@
 //! and signals that it needs.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use uwf_agent::Level;
 use uwf_agent::confinement::Confinement;
@@ -13,7 +14,8 @@ use uwf_agent::role_run::{self, RunContext, role_run};
 use uwf_agent::settings::{Flags, Settings};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
-use uwf_engine::spawn::protocol::{ASKED_STEP, STEP_OF};
+use uwf_engine::journals::sink::JournalSink;
+use uwf_engine::spawn::protocol::{ASKED_STEP, JOURNAL_SINK, STEP_OF};
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, ThreadId, record, thread, workflow};
 use uwf_store::Store;
 
@@ -31,6 +33,8 @@ pub(crate) struct Host {
     env: Env,
     pub(crate) store: Store,
     pub(crate) journals: Journals,
+    /// Who keeps the journal for other machines, if anybody does.
+    pub(crate) sink: Option<Arc<JournalSink>>,
 }
 
 /// One run, ready to begin or to go on.
@@ -96,7 +100,36 @@ impl Host {
     pub(super) fn at((homes, env): (Homes, Env), session: &Session<'_>) -> Result<Host, CliError> {
         let store = uwf_engine::open_store(&homes.ocas, session.clock)?;
         let journals = Journals::list(&role_run::journals_dir(&homes.uwf))?;
-        Ok(Host { homes, env, store, journals })
+        Ok(Host { homes, env, store, journals, sink: None })
+    }
+
+    /// This place, for a step that a worker wants, which keeps the journal. Before anything is confined.
+    pub(crate) fn kept_by_worker(
+        self,
+        session: &Session<'_>,
+        request: &AgentRequest,
+    ) -> Result<Host, CliError> {
+        let path = session.env.get(JOURNAL_SINK).filter(|_| is_step_of(session, request));
+        let Some(path) = path.map(Path::new) else { return Ok(self) };
+        let sink = JournalSink::connect(path).map_err(|error| {
+            CliError::said("the worker that is to keep the journal of this run is gone", error)
+        })?;
+        Ok(Host { sink: Some(Arc::new(sink)), ..self })
+    }
+
+    /// The directory that a run which is looked for must be in: the one that the engine names. What a worker brings here may
+    /// have been begun in any other one.
+    pub(crate) fn wanted_in<'w>(&self, request: &AgentRequest, here: &'w Path) -> Option<&'w Path> {
+        // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
+        (request.prompt.is_some() && self.sink.is_none()).then_some(here)
+    }
+
+    /// The directory in which a run goes on: the one it was begun in, or the one that a worker has made of that here.
+    pub(crate) fn goes_on_in(&self, earlier: Option<&ResumedRun>, here: &Path) -> Result<PathBuf, CliError> {
+        match earlier.filter(|_| self.sink.is_none()) {
+            Some(earlier) => resumed::workspace(earlier),
+            None => Ok(here.to_owned()),
+        }
     }
 
     /// The settings of a run, after those it was begun with.
@@ -195,6 +228,7 @@ impl Host {
             signals: &signals::catch,
             claim,
             begun,
+            sink: self.sink.as_ref(),
         };
         let mut tell = |event: Notice<'_>| observers.tell(&event, &mut session.ui);
         let done = runtime.block_on(run(&context, &mut tell));
@@ -232,7 +266,8 @@ pub(crate) fn is_step_of(session: &Session<'_>, request: &AgentRequest) -> bool 
 fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
     let mut env = env.clone();
     trace.into_iter().for_each(|trace| env.set(trace::VARIABLE, trace.traceparent()));
-    let of_commands = env.iter().filter(|(name, _)| *name != STEP_OF && *name != ASKED_STEP);
+    let own = [STEP_OF, ASKED_STEP, JOURNAL_SINK];
+    let of_commands = env.iter().filter(|(name, _)| own.iter().all(|own| name != own));
     of_commands.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

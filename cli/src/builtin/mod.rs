@@ -87,14 +87,13 @@ fn play(
     args: &AgentArgs,
     session: &mut Session<'_>,
 ) -> Result<AdapterOutput, CliError> {
-    let host = Host::open(session)?;
+    let host = Host::open(session)?.kept_by_worker(session, request)?;
     let usual = resumed::usual_prompt(&host.store, request)?.unwrap_or_default();
     let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
     let (thread, role) = (request.thread, Some(request.role.as_str()));
     let head = thread::head(&host.store, &thread)?.hash;
     let here = session.directory(None)?;
-    // Whoever gives the prompt has also chosen the directory: an engine. People go on from anywhere.
-    let workspace = request.prompt.is_some().then_some(here.as_path());
+    let workspace = host.wanted_in(request, &here);
     let wanted = WantedRun { thread, head, role, prompt, stand_alone: false, workspace, agent: None };
     let resumed = if args.fresh { None } else { resumed::find(&host.journals, &wanted, session)? };
     let begun = resumed.as_ref().map(|resumed| resumed::request(request.thread, resumed));
@@ -106,7 +105,7 @@ fn play(
     }
     let settings = host.settings(&args.run, resumed.as_ref(), session)?;
     let events = EventLog::open(args.run.events.as_deref(), &session.cwd, session.clock)?;
-    let workspace = resumed.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
+    let workspace = host.goes_on_in(resumed.as_ref(), &here)?;
     let stand_alone = resumed.as_ref().is_some_and(|resumed| resumed.header().stand_alone);
     let (workspace, wanted, fresh) = (workspace.as_path(), Some(&wanted), args.fresh);
     let run = PreparedRun { request, workspace, settings, resumed, wanted, fresh, stand_alone, events };

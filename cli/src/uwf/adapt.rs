@@ -23,7 +23,7 @@ use uwf_engine::exec::ExecError;
 use uwf_engine::home::Env;
 use uwf_engine::spawn::SpawnError;
 use uwf_engine::spawn::lookup::Programs;
-use uwf_engine::spawn::protocol::{ASKED_STEP, EDGE_PROMPT};
+use uwf_engine::spawn::protocol::{ASKED_STEP, EDGE_PROMPT, JOURNAL_SINK};
 use uwf_engine::{AdapterOutput, AgentRequest, thread, workflow};
 
 pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliError> {
@@ -35,7 +35,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Adapt) -> Result<u8, CliErro
         session.ui.print(&format!("{fork}\n"))?;
         return Ok(OK);
     }
-    let env = session.env.clone().with_dotenv(&home.join(".env"))?;
+    let env = session.env.without(JOURNAL_SINK).with_dotenv(&home.join(".env"))?;
     let Program { file, passed } = program(session, (&definition, &home), args, &env)?;
     (session.catch_signals)(&session.stop);
     // What the agent leaves behind, in whatever session of its own, becomes a child of this process and ends with the call.
@@ -161,11 +161,12 @@ fn play(
     let role = args.role.as_deref().unwrap_or_default();
     let environment = session.env.text(EDGE_PROMPT).map(str::to_owned);
     let request = AgentRequest::new(thread, role, args.prompt.clone(), environment);
+    let host = host.kept_by_worker(session, &request)?;
     let usual = resumed::usual_prompt(&host.store, &request)?.unwrap_or_default();
     let prompt = request.prompt.as_deref().map_or(Prompt::Usual(&usual), Prompt::This);
     let head = thread::head(&host.store, &thread)?.hash;
     let here = session.directory(None)?;
-    let workspace = request.prompt.is_some().then_some(here.as_path());
+    let workspace = host.wanted_in(&request, &here);
     let wanted = WantedRun {
         thread,
         head,
@@ -183,7 +184,7 @@ fn play(
     {
         return Ok(reply);
     }
-    let workspace = earlier.as_ref().map_or_else(|| Ok(here.clone()), resumed::workspace)?;
+    let workspace = host.goes_on_in(earlier.as_ref(), &here)?;
     watching_git((walls, &workspace), session, |session| {
         visit(session, args, (&host, (agent, walls, shared)), (request, &workspace, &wanted, earlier))
     })
@@ -215,6 +216,7 @@ fn visit(
         clock: session.clock,
         claim: Some(wanted).filter(|_| !args.fresh),
         begun: &begun,
+        sink: host.sink.as_ref(),
     };
     let ui = &mut session.ui;
     let reply = external::play(request, &place, earlier, &mut |notice| observers.tell(&notice, ui));

@@ -26,6 +26,10 @@ pub const EDGE_PROMPT: &str = "UWF_EDGE_PROMPT";
 /// also when the step is cut off.
 pub const STEP_OF: &str = "UWF_STEP_OF";
 
+/// The variable that tells an agent where its journal must be kept, too, before anything in it has an effect: the socket of
+/// a worker (see [`sink`](crate::journals::sink)). It is for the agent alone, not for what it runs.
+pub const JOURNAL_SINK: &str = "UWF_JOURNAL_SINK";
+
 /// The variable that tells an agent which step it is asked about, or whose session it is to fork.
 pub const ASKED_STEP: &str = "UWF_ASKED_STEP";
 
