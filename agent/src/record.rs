@@ -243,7 +243,7 @@ fn detail(store: &Store, batch: &mut Batch<'_>, run: &FinishedRun<'_>) -> Result
     let recorded = run.entries.iter().any(|entry| matches!(entry, Entry::Replied { .. }));
     let (left_out, captured) = (left_out(run.entries), captured(run.entries));
     for entry in run.entries {
-        let Some(mut turn) = turn(batch, entry, recorded)? else {
+        let Some(mut turn) = turn(batch, entry, (store, recorded))? else {
             logged.push((entry, None));
             continue;
         };
@@ -338,7 +338,11 @@ fn is_failed_call(entry: &Entry) -> bool {
 }
 
 /// A message as a turn node, of a run that was `recorded` before or not; nothing for the entries that are no messages.
-fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<Turn>, RecordError> {
+fn turn(
+    batch: &mut Batch<'_>,
+    entry: &Entry,
+    (store, recorded): (&Store, bool),
+) -> Result<Option<Turn>, RecordError> {
     let turn = match entry {
         Entry::Said { message, at, .. } => turn_node(message, *at),
         Entry::Answered { message, at, duration_ms, usage, .. } => {
@@ -347,7 +351,7 @@ fn turn(batch: &mut Batch<'_>, entry: &Entry, recorded: bool) -> Result<Option<T
         Entry::Finished { message, at, duration_ms, facts } => {
             let mut outputs = BTreeMap::new();
             if let (Some(spool), Some(call)) = (&facts.spool, &message.tool_call_id)
-                && let Some(output) = full_output(batch, spool, recorded)?
+                && let Some(output) = full_output(batch, spool, (store, recorded))?
             {
                 outputs.insert(call.clone(), output);
             }
@@ -413,10 +417,16 @@ fn turn_node(message: &Message, at: u64) -> Turn {
 }
 
 /// The spooled output, byte for byte, in pieces: it may be longer than what fits into memory. It goes once the run is
-/// recorded: when that record was lost, there is none.
-fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Option<Hash>, RecordError> {
+/// recorded: when that record was lost, there is none. Where another machine began the run, the store has it by then.
+fn full_output(
+    batch: &mut Batch<'_>,
+    spool: &Path,
+    (store, recorded): (&Store, bool),
+) -> Result<Option<Hash>, RecordError> {
     let unread = |source| RecordError::Spool { path: spool.display().to_string(), source };
     let mut file = match open_regular(spool) {
+        // The home of another machine may be closed to this one, or not be there.
+        Err(_) if let Some(kept) = kept_output(store, spool) => return Ok(Some(kept)),
         Err(error) if recorded && error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.map_err(unread)?,
     };
@@ -425,6 +435,12 @@ fn full_output(batch: &mut Batch<'_>, spool: &Path, recorded: bool) -> Result<Op
         Err(StoreError::Unread { source }) => Err(unread(source)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The node that a spooled output has become, by the name of its file.
+fn kept_output(store: &Store, spool: &Path) -> Option<Hash> {
+    let name = spool.file_stem()?.to_str()?.rsplit('-').next()?;
+    name.parse().ok().filter(|hash| store.has(hash))
 }
 
 #[cfg(test)]

@@ -141,13 +141,18 @@ fn a_full_output_is_the_node_that_it_was_called_by() {
         let spool = dir.path().join("spool");
         std::fs::write(&spool, bytes).unwrap();
         let mut batch = store.batch();
-        let hash = full_output(&mut batch, &spool, false).unwrap().unwrap();
+        let hash = full_output(&mut batch, &spool, (&store, false)).unwrap().unwrap();
         batch.commit().unwrap();
         assert_eq!(hash.to_string(), uwf_tools::Outputs::name(&blobs, &mut &*bytes).unwrap());
         assert_eq!(store.get(&hash).unwrap().type_, type_);
         let mut kept = Vec::new();
         std::io::Read::read_to_end(&mut store.blob(&hash).unwrap(), &mut kept).unwrap();
         assert!(kept == bytes, "{hash}");
+        // Where another machine had the file, the store has what it was called by.
+        let elsewhere = Path::new("/nowhere").join(format!("output-{hash}.txt"));
+        let mut batch = store.batch();
+        assert_eq!(full_output(&mut batch, &elsewhere, (&store, false)).unwrap(), Some(hash));
+        assert!(full_output(&mut batch, Path::new("/nowhere/output-x.txt"), (&store, false)).is_err());
     }
 }
 

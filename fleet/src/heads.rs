@@ -153,6 +153,14 @@ pub(crate) fn removal(
     Ok(names.filter(is_gone).map(|name| VarChange::Remove { name }).collect())
 }
 
+/// Whether a thread is in a store because a worker has brought it.
+///
+/// # Errors
+/// The variables cannot be read.
+pub fn is_brought(store: &Store, thread: &ThreadId) -> Result<bool, FleetError> {
+    Ok(store.vars().get_now(&format!("{BROUGHT}{thread}"))?.is_some())
+}
+
 /// Forgets a thread that a worker has brought; one that was here before stays, which is false. The nodes stay until somebody
 /// collects garbage.
 ///

@@ -1,6 +1,8 @@
 //! Runs that were cut off, and what goes on with them: a run of twelve turns against a real endpoint on loopback, ended
 //! in every way and at every point, is in the end as if nothing had happened.
 
+#[path = "continued/elsewhere.rs"]
+mod elsewhere;
 #[path = "continued/journals.rs"]
 mod journals;
 #[path = "continued/kept.rs"]

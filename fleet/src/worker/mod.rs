@@ -61,6 +61,9 @@ pub trait Host: Sync {
     /// The store of this machine.
     fn store(&self) -> &Store;
 
+    /// `$UWF_HOME`: the journals of agents are below it.
+    fn home(&self) -> &Path;
+
     /// Makes the next step of a thread that is in the store, or takes it up again with what a person has answered.
     ///
     /// # Errors
@@ -90,6 +93,8 @@ pub struct WantedStep<'a> {
     pub cwd: Option<&'a Path>,
     /// What a person has answered, where it was suspended.
     pub answer: Option<&'a str>,
+    /// Where the agents of the step ask to keep their journals: the variable `JOURNAL_SINK` of their environment.
+    pub sink: &'a Path,
     /// Set when the step is to stop at once.
     pub stop: &'a StopSignal,
 }

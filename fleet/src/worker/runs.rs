@@ -8,18 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use uwf_engine::ThreadId;
 use uwf_engine::spawn::StopSignal;
 
 use crate::queue::{Beat, Lease, Wish};
 
-/// The time since the machine was started.
-pub(super) fn now() -> Duration {
-    let now = clock_gettime(ClockId::Boottime);
-    let nanos = u32::try_from(now.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), nanos)
-}
+pub(super) use uwf_engine::journals::sink::since_boot as now;
 
 /// What an agent is ended by.
 const TERM: usize = 15;
@@ -66,6 +60,11 @@ impl Run {
             standing.stopped = Some(why);
         }
         self.stop.cell().store(TERM, Ordering::SeqCst);
+    }
+
+    /// When the worker stops it by itself, so that nobody else can have the thread before.
+    pub(super) fn until(&self) -> Duration {
+        locked(&self.standing).until
     }
 
     /// The lease was asked for again at this time, and given.
@@ -121,9 +120,14 @@ impl Runs {
         }
     }
 
+    /// So long before its lease is over a run is stopped.
+    pub(super) fn margin(&self) -> Duration {
+        self.lease / 5
+    }
+
     /// Stops the runs whose leases may be over soon: it takes a moment until an agent is gone.
     pub(super) fn stop_overdue(&self, now: Duration) {
-        let margin = self.lease / 5;
+        let margin = self.margin();
         for run in locked(&self.all).values() {
             let until = locked(&run.standing).until;
             if now + margin >= until && run.stopped() != Some(Stopped::Lost) {

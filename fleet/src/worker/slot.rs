@@ -1,12 +1,15 @@
 //! One slot of a worker: claims a thread, works on it while it has the lease, and takes the next one.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 
 use uwf_engine::exec::StepReport;
-use uwf_engine::thread::{self, Status};
+use uwf_engine::journals::sink::{KeepAnswer, KeepRequest};
+use uwf_engine::thread::Status;
 use uwf_store::Hash;
 
 use super::counts::add;
@@ -15,6 +18,7 @@ use super::link::Link;
 use super::runs::{Run, Stopped, now};
 use super::{Happening, Until, WantedStep, Worker};
 use crate::heads::{self, Advance, RemoteHead};
+use crate::journal::{self, Keeper, Restored, Stream};
 use crate::queue::{self, Claim, HandBack, Settled};
 use crate::workspace::{Directory, Kept};
 use crate::{FleetError, nodes};
@@ -32,6 +36,10 @@ struct Work<'a> {
     known: HashSet<Hash>,
     /// Where it works.
     place: Place<'a>,
+    /// How much it has of the journals of the step that is going on.
+    kept: Restored,
+    /// How often the step that is going on was tried, this time included.
+    attempts: i32,
 }
 
 impl Worker<'_> {
@@ -105,13 +113,14 @@ impl Worker<'_> {
 
     /// Brings the thread here and makes its steps. Gives how it is to be left, if it is still this worker's.
     fn work_on(&self, link: &mut Link, run: &Arc<Run>, claim: &Claim) -> Result<Left, FleetError> {
-        let known = match self.bring(link, run) {
-            Ok(known) => known,
+        let (known, kept) = match self.bring(link, run) {
+            Ok(brought) => brought,
             Err(error @ FleetError::LeaseLost { .. }) => return Err(error),
             Err(error) => return Ok(Left::HandBack(HandBack::Failed(said(&error)))),
         };
-        let mut work = Work { run, claim, head: claim.head, known, place: None };
-        match self.directory(link, (run, claim), (&mut work.known, None)) {
+        let mut work =
+            Work { run, claim, head: claim.head, known, kept, attempts: claim.attempt, place: None };
+        match self.directory(link, (run, claim), (&mut work.known, work.kept.latest.as_ref())) {
             Ok(place) => work.place = place,
             Err(error) => return directory::without(error),
         }
@@ -135,13 +144,7 @@ impl Worker<'_> {
                 return Ok(Left::HandBack(HandBack::Drained));
             }
             work.place.iter_mut().for_each(Directory::touch);
-            let made = self.host.step(&WantedStep {
-                lease: &claim.lease,
-                attempt: claim.attempt,
-                cwd: cwd.as_deref(),
-                answer: answer.take(),
-                stop: &run.stop,
-            });
+            let made = self.make(link, work, (cwd.as_deref(), answer.take()));
             match run.stopped() {
                 Some(Stopped::Lost) => return Err(claim.lease.lost()),
                 Some(Stopped::Cancelled) => return self.cancel(link, work),
@@ -153,7 +156,10 @@ impl Worker<'_> {
                 Err(why) => return self.failed(link, work, why),
             };
             if let Some(why) = &report.failure {
-                return self.failed(link, work, why.clone());
+                let left = self.failed(link, work, why.clone())?;
+                let attempts = work.attempts;
+                self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
+                return Ok(left);
             }
             let kept = self.keep(link, run, (&mut work.place, &mut work.known), &report);
             let kept = match kept {
@@ -170,16 +176,68 @@ impl Worker<'_> {
         }
     }
 
-    /// Brings a thread into the store of this machine. Gives what the remote has of it.
-    fn bring(&self, link: &mut Link, run: &Run) -> Result<HashSet<Hash>, FleetError> {
+    /// Has the host make a step, and keeps its journals at the remote meanwhile.
+    fn make(
+        &self,
+        link: &mut Link,
+        work: &mut Work<'_>,
+        (cwd, answer): (Option<&Path>, Option<&str>),
+    ) -> Result<StepReport, String> {
+        let (run, store, home) = (work.run, self.host.store(), self.host.home());
+        let keeper = Keeper::open(home, &run.lease)
+            .map_err(|error| format!("nobody can listen below {}: {error}", home.display()))?;
+        let mut refused = None;
+        let mut stream = Stream {
+            store,
+            home,
+            lease: &run.lease,
+            head: work.head,
+            known: &mut work.known,
+            kept: &mut work.kept.lengths,
+            has_progressed: false,
+        };
+        let mut keep =
+            |request: &KeepRequest| match self.at(link, run, |connection| stream.keep(connection, request)) {
+                Ok(()) => KeepAnswer::Kept { until: run.until().saturating_sub(self.runs.margin()) },
+                Err(error) => {
+                    if matches!(error, FleetError::LeaseLost { .. }) {
+                        run.end(Stopped::Lost);
+                    }
+                    KeepAnswer::Refused(refused.insert(said(&error)).clone())
+                }
+            };
+        let made = thread::scope(|scope| {
+            let serving = scope.spawn(|| keeper.serve(&mut keep));
+            let closing = Closing(&keeper);
+            let step = WantedStep {
+                lease: &run.lease,
+                attempt: work.claim.attempt,
+                cwd,
+                answer,
+                sink: keeper.path(),
+                stop: &run.stop,
+            };
+            let made = self.host.step(&step);
+            drop(closing);
+            serving.join().ok();
+            made
+        });
+        made.map_err(|why| refused.map_or(why, |refused| format!("its journal cannot be kept: {refused}")))
+    }
+
+    /// Brings a thread into the store of this machine, and the journals of the step that somebody else was in. Gives what the
+    /// remote has of both.
+    fn bring(&self, link: &mut Link, run: &Run) -> Result<(HashSet<Hash>, Restored), FleetError> {
         let (store, thread) = (self.host.store(), &run.lease.thread);
         self.at(link, run, |connection| {
             let (client, team) = connection.parts();
             let standing = heads::read(client, team, thread)?.ok_or_else(|| run.lease.lost())?;
-            let known = nodes::closure(client, team, &standing.roots())?;
+            let mut known = nodes::closure(client, team, &standing.roots())?;
             nodes::get(client, team, store, &known)?;
             standing.write(store, thread)?;
-            Ok(known)
+            let here = (store, self.host.home());
+            let kept = journal::restore(connection, here, (&run.lease, &standing), &mut known)?;
+            Ok((known, kept))
         })
     }
 
@@ -200,7 +258,7 @@ impl Worker<'_> {
         })?;
         let (state, reason) = self.state_after(&to, report);
         let played = report.and_then(|report| report.played.as_ref());
-        let record = played.and_then(|played| thread::detail_of(store, &played.step).ok());
+        let record = played.and_then(|played| uwf_engine::thread::detail_of(store, &played.step).ok());
         let tokens = played
             .and_then(|played| played.step.usage.as_ref())
             .map_or(0, |usage| usage.input_tokens + usage.output_tokens);
@@ -223,7 +281,8 @@ impl Worker<'_> {
         if state == "leased" {
             run.renewed(asked_at, self.settings.claimant.lease);
         }
-        work.head = to.head;
+        (work.head, work.attempts) = (to.head, 0);
+        work.kept.lengths.clear();
         add(&self.counts.steps, u64::from(played.is_some()));
         self.counts.add_cost(step.cost_usd);
         if let Some(report) = report {
@@ -268,7 +327,7 @@ impl Worker<'_> {
     /// Gives the thread up, as somebody wants.
     fn cancel(&self, link: &mut Link, work: &mut Work<'_>) -> Result<Left, FleetError> {
         // A step that was made just then may have ended it.
-        thread::cancel(self.host.store(), &work.claim.lease.thread).ok();
+        uwf_engine::thread::cancel(self.host.store(), &work.claim.lease.thread).ok();
         self.push(link, work, (None, None))?;
         Ok(Left::Ended)
     }
@@ -290,6 +349,15 @@ impl Worker<'_> {
                 Ok(())
             }
         }
+    }
+}
+
+/// Closes a keeper, also where a step panics.
+struct Closing<'a>(&'a Keeper);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 

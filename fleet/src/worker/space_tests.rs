@@ -25,6 +25,7 @@ type Act<'a> = dyn Fn(&Path) -> Value + Sync + 'a;
 
 struct Machine {
     place: Place,
+    home: PathBuf,
     store: Store,
     spaces: Workspaces,
     _dir: tempfile::TempDir,
@@ -44,7 +45,7 @@ impl Machine {
             ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
         let spaces =
             Workspaces { root: dir.path().join("spaces"), shared, options: Options::default(), env, kept: 2 };
-        Machine { store: place.store(), place, spaces, _dir: dir }
+        Machine { store: place.store(), home: place.homes().uwf, place, spaces, _dir: dir }
     }
 
     /// Has a worker of this machine make one step, in which `act` does something; gives what it tells of.
@@ -65,6 +66,10 @@ impl Machine {
 impl Host for SpaceHost<'_> {
     fn store(&self) -> &Store {
         &self.machine.store
+    }
+
+    fn home(&self) -> &Path {
+        &self.machine.home
     }
 
     fn step(&self, step: &WantedStep<'_>) -> Result<StepReport, String> {

@@ -20,6 +20,7 @@ type Say<'a> = dyn Fn(&AgentRequest, &StopSignal) -> Result<Value, String> + Syn
 
 struct TestHost<'a> {
     place: Place,
+    home: PathBuf,
     store: Store,
     say: &'a Say<'a>,
     told: Mutex<Vec<String>>,
@@ -28,7 +29,7 @@ struct TestHost<'a> {
 impl<'a> TestHost<'a> {
     fn new(say: &'a Say<'a>) -> TestHost<'a> {
         let place = Place::in_memory();
-        TestHost { store: place.store(), place, say, told: Mutex::default() }
+        TestHost { store: place.store(), home: place.homes().uwf, place, say, told: Mutex::default() }
     }
 }
 
@@ -52,6 +53,10 @@ impl Host for TestHost<'_> {
             }
             .map_err(|error| error.to_string())
         })
+    }
+
+    fn home(&self) -> &Path {
+        &self.home
     }
 
     fn forget(&self, _: &ThreadId) {}

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::{Seek, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::{fs, io};
@@ -15,7 +15,7 @@ use uwf_agent::live::thread_log;
 use uwf_engine::conditions::process::{ConditionProcess, judge};
 use uwf_engine::exec::{StepReport, StepResult};
 use uwf_engine::home::{Env, Homes};
-use uwf_engine::spawn::protocol::AgentCommand;
+use uwf_engine::spawn::protocol::{AgentCommand, JOURNAL_SINK};
 use uwf_engine::spawn::{self, Finished, ProcessSpec};
 use uwf_engine::thread::{self, Head, Status, ThreadError, ThreadId};
 use uwf_engine::{journals, workflow};
@@ -94,6 +94,7 @@ impl StepProcess {
         let stdin = step.answer.map(in_file).transpose().map_err(|error| failed(&error))?;
         let mut env = self.env.clone();
         env.set("OTEL_RESOURCE_ATTRIBUTES", attributes(&self.env, step));
+        env.set(JOURNAL_SINK, step.sink);
         let command = AgentCommand::new(self.program.clone(), Vec::new());
         let spec = ProcessSpec {
             command: &command,
@@ -203,6 +204,10 @@ impl StepProcess {
 impl Host for StepProcess {
     fn store(&self) -> &Store {
         &self.store
+    }
+
+    fn home(&self) -> &Path {
+        &self.homes.uwf
     }
 
     fn step(&self, step: &WantedStep<'_>) -> Result<StepReport, String> {
