@@ -20,7 +20,7 @@ use uwf_fleet::{Connection, schema, sync};
 use uwf_store::Store;
 
 use super::{Work, command, of_kind, script};
-use crate::site::{AGENT, Site};
+use crate::site::{AGENT, Site, UWF};
 
 /// At how many points, where nobody says how many.
 const POINTS: usize = 20;
@@ -82,7 +82,7 @@ impl Host for Machine {
             agent: None,
             conditions: None,
         };
-        let lock = hold(&engine, step.thread).map_err(|error| error.to_string())?;
+        let lock = hold(&engine, &step.lease.thread).map_err(|error| error.to_string())?;
         let options = ExecOptions::default();
         step_once(&engine, &lock, &options, &mut Unobserved).map_err(|error| format!("{error}: {error:?}"))
     }
@@ -162,17 +162,18 @@ impl Fleet {
         command.spawn().unwrap()
     }
 
+    /// The worker of the command line.
+    fn real_worker(&self, site: &Site) -> Child {
+        site.uwf(&["remote", "add", "team", &self.postgres.url(), "--offline"]);
+        let mut command = site.command(UWF);
+        command.args(["worker", "--remote", "team", "--until-empty", "--lease", "30s"]);
+        command.env("UWF_BASE_URL", self.work.endpoint.url()).env("UWF_MODEL", "m");
+        command.stdout(Stdio::null()).spawn().unwrap()
+    }
+
     /// Has the other machine end what there is.
     fn end(&self) {
-        let mut worker = self.worker(("b", &self.b));
-        let begun = Instant::now();
-        while worker.try_wait().unwrap().is_none() {
-            if begun.elapsed() > Duration::from_secs(120) {
-                worker.kill().unwrap();
-                panic!("it does not end");
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        ended(self.worker(("b", &self.b)));
     }
 
     fn column(&mut self, column: &str) -> String {
@@ -196,6 +197,19 @@ impl Fleet {
             "UPDATE uwf.thread SET lease_until = clock_timestamp() - interval '1 s' WHERE state = 'leased'";
         self.at.client().execute(over, &[]).unwrap();
     }
+}
+
+/// A worker has ended by itself.
+fn ended(mut worker: Child) {
+    let begun = Instant::now();
+    while worker.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(120) {
+            worker.kill().unwrap();
+            panic!("it does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(worker.wait().unwrap().success());
 }
 
 /// The lines of the youngest journal of a thread in a home.
@@ -384,7 +398,8 @@ fn a_workflow_that_plays_a_role_goes_on_elsewhere_inside_of_its_own_steps() {
     let slow = |number: u64| command(&format!("echo {number} >> log; sleep 0.05"));
     let script = super::play(&[slow(1), slow(2), super::ANSWER.to_owned()]);
     let Some(mut fleet) = Fleet::new(&script, Duration::from_secs(30)) else { return };
-    fleet.end();
+    // A step of the thread that is there.
+    ended(fleet.real_worker(&fleet.b));
     for site in [&fleet.a, &fleet.b] {
         let config =
             "agents:\n  inner: { command: 'workflow:inner' }\nagentOverrides:\n  outer: { whole: inner }\n";
@@ -398,7 +413,7 @@ fn a_workflow_that_plays_a_role_goes_on_elsewhere_inside_of_its_own_steps() {
         }
         fleet.work.thread = fleet.work.site.start("outer", "The whole.");
         fleet.submit();
-        let mut worker = fleet.worker(("a", &fleet.a));
+        let mut worker = fleet.real_worker(&fleet.a);
         let begun = Instant::now();
         while worker.try_wait().unwrap().is_none() {
             let log = fleet.work.file("log").lines().count();
@@ -412,7 +427,7 @@ fn a_workflow_that_plays_a_role_goes_on_elsewhere_inside_of_its_own_steps() {
         let durable: u64 = fleet.kept().values().map(|bytes| answered(bytes)).sum();
         assert!(durable > 0, "{point}");
         fleet.lease_is_over();
-        fleet.end();
+        ended(fleet.real_worker(&fleet.b));
         assert_eq!((fleet.column("state"), fleet.column("steps")), ("done".into(), "1".into()));
         let asked: u64 = fleet.work.asked().values().sum();
         assert!(asked == 6 || asked == 7, "{point}: six turns, one perhaps once more: {asked}");
