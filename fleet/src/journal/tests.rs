@@ -249,9 +249,11 @@ fn nodes_that_lines_name_travel_with_them() {
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     // The kind comes first where agents write.
-    let text = text
-        .replace("\"entry\":\"finished\",", "")
-        .replace("{\"facts\"", "{\"entry\":\"finished\",\"facts\"");
+    let first = |text: String, kind: &str, field: &str| {
+        let entry = format!("\"entry\":\"{kind}\",");
+        text.replace(&entry, "").replace(&format!("{{\"{field}\""), &format!("{{{entry}\"{field}\""))
+    };
+    let text = first(first(text, "finished", "facts"), "snapshot", "at");
     case.keep(&text, &mut kept).unwrap();
     let claim = case.claimed_again();
     let (other, kept, known) = case.restored(&claim).unwrap();

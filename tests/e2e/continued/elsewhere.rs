@@ -166,7 +166,8 @@ impl Fleet {
     fn real_worker(&self, site: &Site) -> Child {
         site.uwf(&["remote", "add", "team", &self.postgres.url(), "--offline"]);
         let mut command = site.command(UWF);
-        command.args(["worker", "--remote", "team", "--until-empty", "--lease", "30s"]);
+        command.args(["worker", "--remote", "team", "--until-empty", "--lease", "30s", "--shared-root"]);
+        command.arg(self.work.site.workspace());
         command.env("UWF_BASE_URL", self.work.endpoint.url()).env("UWF_MODEL", "m");
         command.stdout(Stdio::null()).spawn().unwrap()
     }
