@@ -295,6 +295,9 @@ fn signal_group(child: &Child, signal: Signal) {
     kill_process_group(Pid::from_child(child), signal).ok();
 }
 
+/// What opens the database of a remote is for the programs that speak with it, and for no agent.
+const OF_REMOTES: [&str; 5] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLPASSWORD"];
+
 fn start(run: &ProcessSpec<'_>, stdin: Option<File>) -> io::Result<Child> {
     let mut command = Command::new(run.file);
     command
@@ -302,7 +305,7 @@ fn start(run: &ProcessSpec<'_>, stdin: Option<File>) -> io::Result<Child> {
         .args(&run.args)
         .current_dir(run.cwd)
         .env_clear()
-        .envs(run.env.iter())
+        .envs(run.env.iter().filter(|(name, _)| OF_REMOTES.iter().all(|kept| name != kept)))
         .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .stdout(Stdio::piped())
         .stderr(if run.inherit_stderr { Stdio::inherit() } else { Stdio::piped() })

@@ -14,7 +14,15 @@ fn sh_in(
     stop: &StopSignal,
 ) -> (Result<Finished, SpawnError>, String) {
     let command = AgentCommand::new("sh", vec!["-c".into(), script.into(), "agent".into()]);
-    let env: Env = [("PATH", "/usr/bin:/bin"), ("GIVEN", "yes")].into_iter().collect();
+    let env: Env = [
+        ("PATH", "/usr/bin:/bin"),
+        ("GIVEN", "yes"),
+        ("PGPASSWORD", "s3cret"),
+        ("PGPASSFILE", "/p"),
+        ("PGSERVICE", "s"),
+    ]
+    .into_iter()
+    .collect();
     let mut stderr = Vec::new();
     let finished = run(
         &ProcessSpec {
@@ -42,6 +50,12 @@ fn an_agent_gets_arguments_directory_and_exactly_the_environment_given() {
     let (finished, _) = quick(r#"echo "$1|$2|$PWD|$GIVEN|${HOME-unset}"; cat"#);
     assert_eq!(finished.stdout, b"--flag|- value|/|yes|unset\n");
     assert!(finished.status.success());
+}
+
+#[test]
+fn what_opens_a_remote_is_no_agents() {
+    let (finished, _) = quick("env | grep -c ^PG; exit 0");
+    assert_eq!(finished.stdout, b"0\n");
 }
 
 #[test]
