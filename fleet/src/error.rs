@@ -249,12 +249,18 @@ impl FleetError {
 
     /// Whether the same may succeed when it is done again, as it is: the connection was lost, or two got in each other's way.
     pub fn is_passing(&self) -> bool {
-        const PASSING: [SqlState; 5] = [
+        // Also what an administrator mends: no memory, no disk, a server that is only read.
+        const PASSING: [SqlState; 10] = [
             SqlState::T_R_DEADLOCK_DETECTED,
             SqlState::T_R_SERIALIZATION_FAILURE,
             SqlState::LOCK_NOT_AVAILABLE,
             SqlState::TOO_MANY_CONNECTIONS,
             SqlState::CANNOT_CONNECT_NOW,
+            SqlState::DISK_FULL,
+            SqlState::OUT_OF_MEMORY,
+            SqlState::IO_ERROR,
+            SqlState::QUERY_CANCELED,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
         ];
         match self {
             FleetError::Lost { .. } | FleetError::Unreachable { .. } => true,

@@ -312,7 +312,9 @@ pub struct Advance<'a> {
 /// A wish and a budget are looked at where the head moves: whoever has made the step does not make another one then.
 const ADVANCE: &str = "
     WITH moved AS (
-        SELECT id, CASE WHEN $9 <> 'leased' THEN $9 WHEN wish = 'pause' THEN 'paused'
+        SELECT id, CASE WHEN $9 = 'done' THEN 'done'
+                        -- Whoever has it is told, and gives it up.
+                        WHEN wish = 'cancel' THEN 'leased' WHEN $9 <> 'leased' THEN $9 WHEN wish = 'pause' THEN 'paused'
                         WHEN max_cost_usd <= cost_usd + $10 THEN 'paused' ELSE 'leased' END AS next,
                CASE WHEN $9 <> 'leased' THEN $12 WHEN wish = 'pause' THEN 'somebody paused it'
                     WHEN max_cost_usd <= cost_usd + $10 THEN format('its steps have cost $%s of $%s', round((cost_usd + $10)::numeric, 4), max_cost_usd)

@@ -1,5 +1,6 @@
 //! What a team may spend. A thread's own limit is looked at where it is claimed.
 
+use super::Claimant;
 use crate::{Connection, FleetError};
 
 /// Whether the team has spent what it may in this day, in this month, or in all. A team without a budget never has.
@@ -45,12 +46,15 @@ pub fn waiting(connection: &mut Connection) -> Result<Waiting, FleetError> {
     Ok(Waiting { threads: count(0), longest_ms: count(1) })
 }
 
-/// Whether nothing is ready, now or later, and nobody works on anything.
+/// Whether nothing that this worker could take is ready, now or later, or worked on by anybody.
 ///
 /// # Errors
 /// The connection was lost.
-pub fn is_empty(connection: &mut Connection) -> Result<bool, FleetError> {
+pub fn is_empty(connection: &mut Connection, claimant: &Claimant) -> Result<bool, FleetError> {
     let (client, team) = connection.parts();
-    let some = "SELECT NOT EXISTS (SELECT FROM uwf.thread WHERE team = $1 AND state IN ('ready', 'leased'))";
-    Ok(client.query_one(some, &[&team])?.get(0))
+    let some = "SELECT NOT EXISTS (
+        SELECT FROM uwf.thread
+        WHERE team = $1 AND labels <@ $2 AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3)
+          AND (state = 'leased' OR state = 'ready' AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)))";
+    Ok(client.query_one(some, &[&team, &claimant.labels, &claimant.workflow])?.get(0))
 }

@@ -14,6 +14,7 @@ mod slot;
 mod space_tests;
 #[cfg(test)]
 mod tests;
+mod trouble;
 
 use std::path::Path;
 use std::sync::Mutex;

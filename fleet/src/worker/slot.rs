@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use uwf_engine::ThreadId;
 use uwf_engine::exec::StepReport;
 use uwf_engine::journals::sink::{KeepAnswer, KeepRequest};
 use uwf_engine::thread::Status;
@@ -16,6 +17,7 @@ use super::counts::add;
 use super::directory::{self, Place};
 use super::link::Link;
 use super::runs::{Run, Stopped, now};
+use super::trouble::{self, Trouble};
 use super::{Happening, Until, WantedStep, Worker};
 use crate::heads::{self, Advance, RemoteHead};
 use crate::journal::{self, Keeper, Restored, Stream};
@@ -45,6 +47,7 @@ struct Work<'a> {
 impl Worker<'_> {
     pub(super) fn slot(&self) {
         let mut link = Link::prepared(|connection| queue::listen(connection, queue::News::Ready));
+        let mut trouble = Trouble::default();
         while !self.wind.is_draining() {
             let asked_at = now();
             let claimed = link.patiently(self.open, &|_| self.wind.is_draining(), |connection| {
@@ -52,10 +55,11 @@ impl Worker<'_> {
             });
             match claimed.map(|mut claims| claims.pop()) {
                 Ok(Some(claim)) => {
-                    self.have(&mut link, &claim, asked_at);
+                    let has_failed = self.have(&mut link, &claim, asked_at);
                     if self.settings.until == Until::Once {
                         return;
                     }
+                    trouble.after(has_failed, self.wind);
                 }
                 Ok(None) if self.is_all_done(&mut link) => return,
                 Ok(None) => drop(link.once(self.open, |connection| queue::wait(connection, LOOK))),
@@ -68,19 +72,24 @@ impl Worker<'_> {
     fn is_all_done(&self, link: &mut Link) -> bool {
         match self.settings.until {
             Until::Asked | Until::Once => false,
-            Until::Empty => link.once(self.open, queue::is_empty).unwrap_or(false),
+            Until::Empty => {
+                let is_empty = |connection: &mut _| queue::is_empty(connection, &self.settings.claimant);
+                link.once(self.open, is_empty).unwrap_or(false)
+            }
         }
     }
 
-    /// Works on a claimed thread, and sees to it that nothing is left of it here.
-    fn have(&self, link: &mut Link, claim: &Claim, asked_at: Duration) {
+    /// Works on a claimed thread, and sees to it that nothing is left of it here. Tells whether it came to nothing.
+    fn have(&self, link: &mut Link, claim: &Claim, asked_at: Duration) -> bool {
         let run = self.runs.begin(claim.lease, asked_at);
         let thread = &claim.lease.thread;
         add(&self.counts.claims, 1);
         self.counts.running.fetch_add(1, Ordering::Relaxed);
         self.host.tell(&Happening::Claimed(thread, claim.lease.fence));
-        let worked = self.work_on(link, &run, claim);
-        if let Err(error) = worked.and_then(|left| self.leave(link, &run, left)) {
+        let left = self.work_on(link, &run, claim).or_else(|error| self.given_up(thread, error));
+        let has_failed =
+            matches!(left, Ok(Left::HandBack(HandBack::Failed(_) | HandBack::Elsewhere(_))) | Err(_));
+        if let Err(error) = left.and_then(|left| self.leave(link, &run, left)) {
             match error {
                 FleetError::LeaseLost { .. } => {
                     add(&self.counts.lost, 1);
@@ -94,6 +103,20 @@ impl Worker<'_> {
         }
         self.runs.finish(&run);
         self.counts.running.fetch_sub(1, Ordering::Relaxed);
+        has_failed
+    }
+
+    /// How a thread is left that this worker cannot go on with; an error where it no longer has it.
+    fn given_up(&self, thread: &ThreadId, error: FleetError) -> Result<Left, FleetError> {
+        if matches!(error, FleetError::LeaseLost { .. }) {
+            return Err(error);
+        }
+        let why = said(&error);
+        self.host.tell(&Happening::Failed(thread, &why));
+        Ok(Left::HandBack(match trouble::is_of_machine(&error) {
+            true => HandBack::Elsewhere(why),
+            false => HandBack::Failed(why),
+        }))
     }
 
     /// Does something at the remote for a run, for as long as its lease may hold.
@@ -113,11 +136,7 @@ impl Worker<'_> {
 
     /// Brings the thread here and makes its steps. Gives how it is to be left, if it is still this worker's.
     fn work_on(&self, link: &mut Link, run: &Arc<Run>, claim: &Claim) -> Result<Left, FleetError> {
-        let (known, kept) = match self.bring(link, run) {
-            Ok(brought) => brought,
-            Err(error @ FleetError::LeaseLost { .. }) => return Err(error),
-            Err(error) => return Ok(Left::HandBack(HandBack::Failed(said(&error)))),
-        };
+        let (known, kept) = self.bring(link, run)?;
         let mut work =
             Work { run, claim, head: claim.head, known, kept, attempts: claim.attempt, place: None };
         match self.directory(link, (run, claim), (&mut work.known, work.kept.latest.as_ref())) {
@@ -144,6 +163,11 @@ impl Worker<'_> {
                 return Ok(Left::HandBack(HandBack::Drained));
             }
             work.place.iter_mut().for_each(Directory::touch);
+            // This process may have been stopped for a while since the lease was looked at.
+            self.runs.stop_overdue(now());
+            if run.stopped() == Some(Stopped::Lost) {
+                return Err(claim.lease.lost());
+            }
             let made = self.make(link, work, (cwd.as_deref(), answer.take()));
             match run.stopped() {
                 Some(Stopped::Lost) => return Err(claim.lease.lost()),
@@ -321,7 +345,10 @@ impl Worker<'_> {
             nodes::put(client, team, store, (&roots, known))?;
             heads::keep_variables(connection, &run.lease, &standing.variables)
         })?;
-        Ok(Left::HandBack(HandBack::Failed(why)))
+        Ok(Left::HandBack(match trouble::tells_of_machine(&why) {
+            true => HandBack::Elsewhere(why),
+            false => HandBack::Failed(why),
+        }))
     }
 
     /// Gives the thread up, as somebody wants.
