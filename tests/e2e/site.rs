@@ -46,6 +46,11 @@ impl Site {
         Site::within(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
     }
 
+    /// The same in this directory.
+    pub(crate) fn below(dir: &Path) -> Site {
+        Site::within(tempfile::tempdir_in(dir).unwrap())
+    }
+
     fn within(dir: tempfile::TempDir) -> Site {
         let site = Site { dir };
         fs::create_dir(site.home()).unwrap();

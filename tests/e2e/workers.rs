@@ -1,7 +1,11 @@
 //! `uwf worker`: real workers with homes of their own against a real Postgres.
 
+#[path = "workers/chaos.rs"]
+mod chaos;
 #[path = "workers/fleet.rs"]
 mod fleet;
+#[path = "workers/proxy.rs"]
+mod proxy;
 
 use std::fs;
 

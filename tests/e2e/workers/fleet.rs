@@ -2,21 +2,23 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use uwf_engine::open_store;
 use uwf_engine::thread::ThreadId;
-use uwf_fleet::Connection;
+use uwf_engine::{Env, open_store};
 use uwf_fleet::fixture::{Options, Postgres};
 use uwf_fleet::queue::{self, Submitted, Terms};
 use uwf_fleet::workspace::snapshot_of;
-use uwf_fleet::{nodes, sync};
+use uwf_fleet::{Address, Connection, nodes, sync};
 
 use crate::site::{AGENT, Site, UWF};
 
 /// A chain of as many roles as there are steps.
 const ROLES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
+
+/// What the scripted model says.
+const ANSWER: &str = "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n";
 
 /// A remote, and the machine that submits threads to it.
 pub(crate) struct Fleet {
@@ -74,6 +76,11 @@ impl Fleet {
         Machine::within(Site::in_memory(), self)
     }
 
+    /// The same with its homes in this directory.
+    pub(crate) fn machine_at(&self, dir: &Path) -> Machine {
+        Machine::within(Site::below(dir), self)
+    }
+
     /// A column of a thread's row.
     pub(crate) fn column(&self, thread: &ThreadId, column: &str) -> String {
         let sql = format!("SELECT coalesce({column}::text, '') FROM uwf.thread WHERE id = $1");
@@ -84,9 +91,16 @@ impl Fleet {
     pub(crate) fn count(&self, sql: &str) -> i64 {
         self.postgres.client().query_one(sql, &[]).unwrap().get(0)
     }
+
+    /// The same of a database that may be in trouble.
+    pub(crate) fn try_count(&self, sql: &str) -> Option<i64> {
+        let address: Address = self.postgres.url().parse().unwrap();
+        let mut connection = Connection::open(&address, &Env::default()).ok()?;
+        Some(connection.client().query_one(sql, &[]).ok()?.get(0))
+    }
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     u64::try_from(since.as_millis()).unwrap()
 }
@@ -120,9 +134,12 @@ impl Machine {
         let script =
             site.write("mock.yaml", "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n");
         let calls = site.write("calls", "");
+        // A line for each that begins, and each that has a step: the thread, the role, the seconds since the machine began.
         let agent = format!(
-            "echo \"begin $UWF_STEP_OF $*\" >> {calls}\n{AGENT} --mock {script} \"$@\"\ncode=$?\n\
-             [ $code = 0 ] && echo \"end $UWF_STEP_OF $*\" >> {calls}\nexit $code\n"
+            "role=; for word; do [ \"$before\" = --role ] && role=$word; before=$word; done\n\
+             read up rest < /proc/uptime; echo \"begin $UWF_STEP_OF $role $up\" >> {calls}\n\
+             {AGENT} --mock {script} \"$@\"\ncode=$?\n\
+             read up rest < /proc/uptime; [ $code = 0 ] && echo \"end $UWF_STEP_OF $role $up\" >> {calls}\nexit $code\n"
         );
         let agent = site.write("agent.sh", &agent);
         let config =
@@ -137,6 +154,17 @@ impl Machine {
             self.site.write("mock.yaml", "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n");
         self.site.write("agent.sh", &format!("AGENT='{AGENT} --mock {mock}'\n{script}"));
         self
+    }
+
+    /// A model that thinks for so many milliseconds.
+    pub(crate) fn slow(self, ms: u32) -> Machine {
+        self.site.write("mock.yaml", &format!("{ANSWER}    delay_ms: {ms}\n"));
+        self
+    }
+
+    /// The same by another way to the remote.
+    pub(crate) fn by(self, url: String) -> Machine {
+        Machine { url, ..self }
     }
 
     /// A worker that is to be started here.
