@@ -6,10 +6,11 @@ mod password;
 mod tests;
 mod tls;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use postgres::error::SqlState;
-use postgres::{Client, Config, NoTls, Transaction};
+use postgres::{Client, Config, NoTls, Statement, Transaction};
 use uwf_engine::Env;
 
 use crate::address::{Address, Tls};
@@ -31,6 +32,8 @@ pub struct Connection {
     client: Client,
     place: String,
     team: String,
+    /// What was prepared, by its text.
+    prepared: HashMap<&'static str, Statement>,
 }
 
 impl std::fmt::Debug for Connection {
@@ -58,7 +61,20 @@ impl Connection {
             }
         };
         let client = connected.map_err(|error| unreachable(&place, address, &error))?;
-        Ok(Connection { client, place, team: String::new() })
+        Ok(Connection { client, place, team: String::new(), prepared: HashMap::new() })
+    }
+
+    /// A statement that the server takes to pieces once a connection.
+    ///
+    /// # Errors
+    /// The server refuses it, or the connection was lost.
+    pub(crate) fn prepared(&mut self, sql: &'static str) -> Result<Statement, FleetError> {
+        if let Some(known) = self.prepared.get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.client.prepare(sql)?;
+        self.prepared.insert(sql, statement.clone());
+        Ok(statement)
     }
 
     /// The driver's side of it.

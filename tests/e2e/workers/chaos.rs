@@ -167,7 +167,7 @@ impl Chaos {
                     return;
                 };
                 self.stations[at].disk.iter().for_each(Disk::fill);
-                self.ends.push((later(3_000), kind, at));
+                self.ends.push((later(8_000), kind, at));
             }
             "database full" => {
                 let Some(disk) = &self.database else { return };

@@ -127,13 +127,16 @@ pub(crate) struct Machine {
     /// Where the threads of the submitter work.
     shared: PathBuf,
     url: String,
+    calls: String,
 }
 
 impl Machine {
     fn within(site: Site, fleet: &Fleet) -> Machine {
         let script =
             site.write("mock.yaml", "turns:\n  - content: \"---\\n$status: done\\n---\\nCounted.\"\n");
-        let calls = site.write("calls", "");
+        // Where it is written whatever becomes of this machine's disk.
+        let name = site.home().parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        let calls = fleet.submitter.write(&format!("calls-{name}"), "");
         // A line for each that begins, and each that has a step: the thread, the role, the seconds since the machine began.
         let agent = format!(
             "role=; for word; do [ \"$before\" = --role ] && role=$word; before=$word; done\n\
@@ -145,7 +148,7 @@ impl Machine {
         let config =
             format!("agents: {{ counted: {{ command: sh, args: [{agent}] }} }}\ndefaultAgent: counted\n");
         site.write("home/.uwf/config.yaml", &config);
-        Machine { site, shared: fleet.submitter.workspace(), url: fleet.postgres.url() }
+        Machine { site, shared: fleet.submitter.workspace(), url: fleet.postgres.url(), calls }
     }
 
     /// Agents that run this script of the shell instead, with the real one as `$AGENT`.
@@ -191,7 +194,7 @@ impl Machine {
 
     /// What its agents have begun and ended, a line each.
     pub(crate) fn calls(&self) -> Vec<String> {
-        let calls = fs::read_to_string(self.site.home().with_file_name("calls")).unwrap();
+        let calls = fs::read_to_string(&self.calls).unwrap();
         calls.lines().map(str::to_owned).collect()
     }
 }
