@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use uwf_fleet::queue::{Claimant, Presence};
-use uwf_fleet::schema::Access;
+use uwf_fleet::schema::{Access, VERSIONS};
 use uwf_fleet::worker::{Counts, Settings, Until, Wind, work};
 
 use self::host::StepProcess;
@@ -96,6 +96,7 @@ fn settings(args: &WorkerArgs) -> Settings {
         presence: Presence { version: env!("CARGO_PKG_VERSION").to_owned(), host, parallel: args.parallel },
         until,
         grace: args.grace,
+        versions: VERSIONS,
     }
 }
 

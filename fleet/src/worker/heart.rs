@@ -7,7 +7,7 @@ use super::link::Link;
 use super::runs::now;
 use super::{Happening, Worker};
 use crate::queue::{self, Lease, News};
-use crate::{Connection, FleetError};
+use crate::{Connection, FleetError, schema};
 
 /// How often a heart that cannot reach the remote tries.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -36,6 +36,12 @@ impl Worker<'_> {
                     was_reached = true;
                     due = time + interval;
                 }
+                Err(error @ FleetError::SchemaTooNew { .. }) => {
+                    // What runs would be written in a form that nobody wants any more.
+                    self.fail(error);
+                    self.runs.lose_all();
+                    due = time + interval;
+                }
                 Err(error) => {
                     if was_reached {
                         self.host.tell(&Happening::Unreachable(&error));
@@ -53,6 +59,9 @@ impl Worker<'_> {
         leases: &[Lease],
         asked_at: Duration,
     ) -> Result<(), FleetError> {
+        if let Some(present) = schema::present(connection.client())? {
+            self.settings.versions.check(present, schema::Access::Write)?;
+        }
         if !leases.is_empty() {
             let beats = queue::heartbeat(connection, &self.settings.claimant, leases)?;
             self.runs.answered(leases, asked_at, &beats);

@@ -30,6 +30,7 @@ use uwf_store::Store;
 pub use self::counts::Counts;
 use self::runs::Runs;
 use crate::queue::{self, Claimant, Lease, Presence};
+use crate::schema::Versions;
 use crate::workspace::Workspaces;
 use crate::{Connection, FleetError};
 
@@ -44,6 +45,8 @@ pub struct Settings {
     pub until: Until,
     /// How long steps may go on when it is asked to end.
     pub grace: Duration,
+    /// The versions of the schema that the program knows: it ends where it may not write any more.
+    pub versions: Versions,
 }
 
 /// When a worker ends by itself.

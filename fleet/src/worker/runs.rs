@@ -143,6 +143,11 @@ impl Runs {
             .for_each(|run| run.end(Stopped::Ended));
     }
 
+    /// Nothing may be written any more for any of them.
+    pub(super) fn lose_all(&self) {
+        locked(&self.all).values().for_each(|run| run.end(Stopped::Lost));
+    }
+
     /// There will be no more runs.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);

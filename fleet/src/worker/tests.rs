@@ -1,5 +1,7 @@
 //! Workers against a real Postgres, each with a store of its own, and agents that are code.
 
+mod versions;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -13,7 +15,7 @@ use super::*;
 use crate::address::Address;
 use crate::fixture::Postgres;
 use crate::queue::{Submitted, Terms, Wish, Wished};
-use crate::{schema, sync};
+use crate::{heads, schema, sync};
 
 /// What an agent of a test says to a request.
 type Say<'a> = dyn Fn(&AgentRequest, &StopSignal) -> Result<Value, String> + Sync + 'a;
@@ -85,6 +87,7 @@ pub(super) fn settings(name: &str, lease: u64, until: Until) -> Settings {
         presence: Presence { version: "1".into(), host: "here".into(), parallel: 2 },
         until,
         grace: Duration::from_secs(20),
+        versions: schema::VERSIONS,
     }
 }
 
