@@ -181,15 +181,38 @@ impl Spans {
         })
     }
 
-    /// The request for a collector.
-    pub fn body(&self, service: &str) -> Value {
-        let resource = object(json!({"service.name": service}));
+    /// The request for a collector. `resource` is what else is said of where the run was, as OpenTelemetry's variable has
+    /// it: `name=value,…`, values in percent-encoding; what has no such form is left out.
+    pub fn body(&self, service: &str, resource: &str) -> Value {
+        let pairs = resource.split(',').filter_map(|pair| pair.split_once('='));
+        let mut resource: Map<String, Value> =
+            pairs.map(|(name, value)| (name.trim().to_owned(), json!(decoded(value.trim())))).collect();
+        resource.insert("service.name".to_owned(), json!(service));
         let scope = json!({"name": "uwf-builtin", "version": env!("CARGO_PKG_VERSION")});
         sorted(json!({"resourceSpans": [{
             "resource": {"attributes": written_attributes(resource)},
             "scopeSpans": [{"scope": scope, "spans": self.done}],
         }]}))
     }
+}
+
+/// `%2C` as a comma and so on; what is no such code stays.
+fn decoded(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        match piece.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&piece.as_bytes()[2..]);
+            }
+            None => {
+                bytes.push(b'%');
+                bytes.extend_from_slice(piece.as_bytes());
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn counts(attributes: &mut Map<String, Value>, usage: TokenUsage) {

@@ -46,7 +46,19 @@ fn a_run_is_an_agent_its_turns_and_its_tools() {
         state.apply(&entry).unwrap();
         spans.on_notice(&Notice::Entry(&entry, &state), 0);
     }
-    insta::assert_snapshot!("run", serde_json::to_string_pretty(&spans.body("uwf-builtin")).unwrap());
+    insta::assert_snapshot!("run", serde_json::to_string_pretty(&spans.body("uwf-builtin", "")).unwrap());
+}
+
+#[test]
+fn what_the_environment_says_of_the_resource_is_told() {
+    let body =
+        run().body("uwf-builtin", "uwf.thread=01K, uwf.attempt=2,place=a%2Cb%,none,service.name=other");
+    let told = body["resourceSpans"][0]["resource"]["attributes"].as_array().unwrap();
+    let told: Vec<_> =
+        told.iter().map(|one| (one["key"].as_str(), one["value"]["stringValue"].as_str())).collect();
+    let wanted =
+        [("place", "a,b%"), ("service.name", "uwf-builtin"), ("uwf.attempt", "2"), ("uwf.thread", "01K")];
+    assert_eq!(told, wanted.map(|(key, value)| (Some(key), Some(value))));
 }
 
 #[test]

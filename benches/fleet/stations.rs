@@ -96,7 +96,9 @@ fn fleet(postgres: &Postgres, dir: &Path, (workers, each): (usize, usize)) -> (D
                     .unwrap()
                     .success()
             );
-            command(&home, &["worker", "--remote", "team"]).spawn().unwrap()
+            command(&home, &["worker", "--remote", "team", "--shared-root", dir.to_str().unwrap()])
+                .spawn()
+                .unwrap()
         })
         .collect();
     let mut client = postgres.client();

@@ -17,6 +17,8 @@ pub(super) struct Traces {
     spans: Spans,
     url: String,
     service: String,
+    /// `OTEL_RESOURCE_ATTRIBUTES`.
+    resource: String,
     clock: Clock,
 }
 
@@ -43,8 +45,9 @@ impl Traces {
                 .unwrap_or("openai"),
         };
         let service = env.text("OTEL_SERVICE_NAME").unwrap_or("uwf-builtin").to_owned();
+        let resource = env.text("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default().to_owned();
         let spans = Spans::new(trace.clone(), provider, next_id, clock());
-        let traces = Traces { spans, url, service, clock };
+        let traces = Traces { spans, url, service, resource, clock };
         let sampled = trace.is_sampled().then_some(traces);
         (Some(trace), sampled)
     }
@@ -56,7 +59,7 @@ impl Traces {
 
     /// The run is over.
     pub(super) fn send(self, runtime: &tokio::runtime::Runtime, ui: &mut Ui<'_>) {
-        let sent = runtime.block_on(otel::export(&self.url, &self.spans.body(&self.service)));
+        let sent = runtime.block_on(otel::export(&self.url, &self.spans.body(&self.service, &self.resource)));
         if let Err(why) = sent {
             ui.warn(&format!("the spans of the run did not reach the collector: {why}"));
         }
