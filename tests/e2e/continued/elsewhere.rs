@@ -115,6 +115,7 @@ fn worker_process() {
         presence: Presence { version: "1".into(), host: "here".into(), parallel: 1 },
         until: Until::Empty,
         grace: Duration::from_secs(20),
+        versions: schema::VERSIONS,
     };
     let open = || {
         let mut connection = Connection::open(&address, &Env::default())?;
