@@ -18,6 +18,9 @@ use crate::rounds;
 use crate::site::{AGENT, Site, UWF, example};
 use crate::thread::TASK;
 
+#[path = "web/evaluations.rs"]
+mod evaluations;
+
 /// What a hostile text wants to be.
 const HOSTILE: &str = "</title></pre><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=1><a href=javascript:globalThis.pwned=1>";
 

@@ -32,6 +32,13 @@ const open = async (made, path) => {
 };
 const live = (page) => page.locator('#link', { hasText: 'live' }).waitFor();
 
+// What axe has to say of a page with everything unfolded.
+const violations = async (page) => {
+  for (const fold of await page.locator('details').all()) await fold.evaluate((one) => { one.open = true; });
+  await page.evaluate(axe);
+  return page.evaluate(async () => (await globalThis.axe.run()).violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 2).map((node) => node.html.slice(0, 200) + ' ' + node.failureSummary) })));
+};
+
 // What a page takes that is as small as a page can be: bounds of time are told beside it, machines differ.
 const timed = async (page, path, ready) => {
   const begun = performance.now();
@@ -59,9 +66,7 @@ const checks = {
         assert.equal(wide, 0, `${name}, ${view}: scrolls sideways`);
         // Both colours, and both widths.
         if (view === 'dark' || view === 'light-400') { await page.close(); continue; }
-        for (const fold of await page.locator('details').all()) await fold.evaluate((one) => { one.open = true; });
-        await page.evaluate(axe);
-        const found = await page.evaluate(async () => (await globalThis.axe.run()).violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 2).map((node) => node.html.slice(0, 200) + ' ' + node.failureSummary) })));
+        const found = await violations(page);
         const serious = found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
         assert.deepEqual(serious, [], `${name}, ${view}`);
         await page.close();
@@ -187,6 +192,46 @@ const checks = {
     assert.equal(await page.locator('h1').evaluate((one) => getComputedStyle(one).fontWeight), '700');
     await page.screenshot({ path: `${pictures}/web-file.png` });
     await made.close();
+  },
+
+  async 'evaluations are pages and files, and what is in them is text'({ report, diff, before, after }) {
+    const views = { light: {}, dark: { colorScheme: 'dark' }, 'light-400': { viewport: { width: 400, height: 900 } }, 'dark-400': { colorScheme: 'dark', viewport: { width: 400, height: 900 } } };
+    const served = { 'eval-list': '/evaluations', 'eval-page': `/evaluation/${before}`, 'eval-case': `/evaluation/${before}`, 'eval-both': `/evaluation/${after}/from/${before}` };
+    const files = { 'eval-report': report, 'eval-diff': diff };
+    const looked = async (page, name, view) => {
+      if (name === 'eval-case') await page.locator('.matrix a').last().click();
+      if (name === 'eval-case') await page.locator('.case').last().evaluate((one) => { one.open = true; one.scrollIntoView(); });
+      await page.screenshot({ path: `${pictures}/${name}-${view}.png`, fullPage: name !== 'eval-case' });
+      // Both colours, and both widths.
+      if (view === 'light' || view === 'dark-400') assert.deepEqual(await violations(page), [], `${name}, ${view}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(wide, 0, `${name}, ${view}: scrolls sideways`);
+      assert.equal(await page.evaluate(() => globalThis.pwned), undefined, name);
+      assert.equal(await page.locator('img, iframe, object, embed, a[href^="javascript:"]').count(), 0, name);
+      if (name !== 'eval-list') assert.match(await page.locator('body').textContent(), /<script>globalThis\.pwned=1<\/script>/, `${name}: it is there to be read`);
+    };
+    for (const [view, options] of Object.entries(views)) {
+      const made = await context({ ...options, bypassCSP: true, reducedMotion: 'reduce' });
+      for (const [name, path] of Object.entries(served)) {
+        const page = await open(made, path);
+        await looked(page, name, view);
+        assert.equal(await page.locator('script').count(), 1, name);
+        await page.close();
+      }
+      await made.close();
+      const alone = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options, bypassCSP: true });
+      const asked = [];
+      alone.on('request', (request) => asked.push(request.url()));
+      for (const [name, file] of Object.entries(files)) {
+        const page = await alone.newPage();
+        await page.goto('file://' + file);
+        await looked(page, name, view);
+        assert.equal(await page.locator('script, link, form').count(), 0, name);
+        await page.close();
+      }
+      assert.deepEqual(asked, Object.values(files).map((file) => 'file://' + file), 'a file needs nobody');
+      await alone.close();
+    }
   },
 
   async 'a tenth tab does not hang'({ solved, asks, failed, hostile }) {

@@ -19,7 +19,7 @@ use maud::{DOCTYPE, Markup, html};
 use uwf_engine::ThreadId;
 
 pub(crate) use self::document::document;
-pub(crate) use self::evaluation::{difference_file, evaluation, evaluations, report_file};
+pub(crate) use self::evaluation::{difference, difference_file, evaluation, evaluations, report_file};
 pub(crate) use self::list::list;
 pub(crate) use self::message::message;
 pub(crate) use self::oops::{oops, signed_out};
@@ -102,6 +102,10 @@ pub(crate) mod address {
 
     pub(crate) fn evaluation(name: &str) -> String {
         format!("/evaluation/{}", escaped(name))
+    }
+
+    pub(crate) fn difference(name: &str, before: &str) -> String {
+        format!("{}/from/{}", evaluation(name), escaped(before))
     }
 
     /// A text as a part of a query.

@@ -1,10 +1,13 @@
 //! Evaluations, from the records in the store.
 
 use uwf_eval::load;
-use uwf_eval::report::{Report, ReportOptions};
+use uwf_eval::report::{Difference, Report, ReportOptions};
 
 use crate::error::WebError;
 use crate::site::Site;
+
+/// How many evaluations a page offers to compare with.
+const OFFERED: usize = 12;
 
 /// An evaluation in the list of all.
 pub(crate) struct EvaluationRow {
@@ -59,4 +62,26 @@ pub(crate) fn evaluations(site: &Site) -> Result<EvaluationList, WebError> {
 /// What an evaluation comes to, as far as it has come.
 pub(crate) fn evaluation(site: &Site, name: &str) -> Result<Report, WebError> {
     Ok(Report::of(&load(&site.store, name)?, &ReportOptions::default()))
+}
+
+/// Two evaluations side by side, and each of them.
+pub(crate) fn difference(site: &Site, names: [&str; 2]) -> Result<(Difference, [Report; 2]), WebError> {
+    let options = ReportOptions::default();
+    let [before, after] = [load(&site.store, names[0])?, load(&site.store, names[1])?];
+    let sides = [Report::of(&before, &options), Report::of(&after, &options)];
+    Ok((Difference::of(&before, &after, &options), sides))
+}
+
+/// The names of evaluations that share a task with this one, the latest first; those that cannot be read are left out.
+pub(crate) fn comparable(site: &Site, found: &Report) -> Result<Vec<String>, WebError> {
+    let mut others = Vec::new();
+    for name in load::names(&site.store)?.into_iter().filter(|name| *name != found.name) {
+        let Ok(other) = load::evaluation(&site.store, &name) else { continue };
+        let is_of = |task: &str| found.tasks.iter().any(|known| known.task == task);
+        if other.tasks.iter().any(|task| is_of(&task.name)) {
+            others.push((other.started_at, name));
+        }
+    }
+    others.sort_by(|one, other| other.cmp(one));
+    Ok(others.into_iter().take(OFFERED).map(|(_, name)| name).collect())
 }

@@ -104,6 +104,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/t/{thread}/stop", post(actions::stop))
         .route("/evaluations", get(routes::evaluations))
         .route("/evaluation/{name}", get(routes::evaluation))
+        .route("/evaluation/{name}/from/{before}", get(routes::difference))
         .route("/remote", get(routes::remote))
         .route("/events", get(events::events))
         .route("/assets/{name}", get(routes::asset))

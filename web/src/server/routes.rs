@@ -18,6 +18,7 @@ use crate::assets;
 use crate::error::WebError;
 use crate::page;
 use crate::read::{self, ListFilter, StepPlace, ThreadQuery, TurnsPage};
+use crate::site::Site;
 
 pub(super) async fn list(app: State<Arc<App>>, Query(filter): Query<ListFilter>) -> Response {
     answer(app, move |app| {
@@ -85,10 +86,25 @@ pub(super) async fn evaluations(app: State<Arc<App>>) -> Response {
 pub(super) async fn evaluation(app: State<Arc<App>>, Path(name): Path<String>) -> Response {
     answer(app, move |app| {
         let found = read::evaluation(&app.site, &name)?;
-        let detail = |case: &Case| CaseDetail::read(&app.site.store, &case.run.parse().ok()?).ok();
-        Ok(page::evaluation(&found, &detail))
+        let others = read::comparable(&app.site, &found)?;
+        Ok(page::evaluation(&found, &others, &details(&app.site)))
     })
     .await
+}
+
+pub(super) async fn difference(
+    app: State<Arc<App>>,
+    Path((name, before)): Path<(String, String)>,
+) -> Response {
+    answer(app, move |app| {
+        let (found, sides) = read::difference(&app.site, [&before, &name])?;
+        Ok(page::difference(&found, [&sides[0], &sides[1]], &details(&app.site)))
+    })
+    .await
+}
+
+fn details(site: &Site) -> impl Fn(&Case) -> Option<CaseDetail> + use<'_> {
+    |case| CaseDetail::read(&site.store, &case.run.parse().ok()?).ok()
 }
 
 pub(super) async fn remote(app: State<Arc<App>>) -> Response {

@@ -69,7 +69,8 @@ fn judges(case: &Case) -> Markup {
         vec![judge.name.clone(), words::score(judge.score), judge.weight.to_string(), remark]
     };
     let rows: Vec<_> = case.judges.iter().map(row).collect();
-    html! { @if !rows.is_empty() { (table("Judges", &["Judge", "#Score", "#Weight", "Error, or votes"], &rows)) } }
+    let label = format!("Judges of {}/{}", case.task, case.repeat);
+    html! { @if !rows.is_empty() { (table(&label, &["Judge", "#Score", "#Weight", "Error, or votes"], &rows)) } }
 }
 
 fn step(place: usize, step: &StepOfCase) -> Markup {

@@ -9,14 +9,15 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use maud::Markup;
+use maud::{Markup, html};
 use uwf_eval::Case;
 use uwf_eval::report::{CaseDetail, Difference, Report};
 
 pub(crate) use self::list::evaluations;
 pub(super) use self::table::table;
 use super::file::file;
-use super::{Head, page};
+use super::{Head, address, page};
+use crate::text::visible;
 
 /// The steps of a case and what its judges found, as far as a page is to have them.
 type Details<'a> = &'a dyn Fn(&Case) -> Option<CaseDetail>;
@@ -28,10 +29,22 @@ struct Cases<'a> {
     served: bool,
 }
 
-/// The page of an evaluation; its threads have pages, too.
-pub(crate) fn evaluation(found: &Report, details: Details<'_>) -> Markup {
-    let content = report::report(found, &Cases { details, served: true });
+/// The page of an evaluation; its threads have pages, too, and so has its comparison with each of `others`.
+pub(crate) fn evaluation(found: &Report, others: &[String], details: Details<'_>) -> Markup {
+    let content = html! {
+        (report::report(found, &Cases { details, served: true }))
+        @if !others.is_empty() {
+            h2 { "Compare with" }
+            ul { @for other in others { li { a href=(address::difference(&found.name, other)) { (visible(other)) } } } }
+        }
+    };
     page(&Head { title: &found.name, live: None }, &content)
+}
+
+/// The page of two evaluations side by side, with the cases of the second.
+pub(crate) fn difference(found: &Difference, sides: [&Report; 2], details: Details<'_>) -> Markup {
+    let content = difference::difference(found, sides, &Cases { details, served: true });
+    page(&Head { title: &title(found), live: None }, &content)
 }
 
 /// An evaluation as one file.
@@ -41,8 +54,11 @@ pub(crate) fn report_file(found: &Report, details: Details<'_>) -> Markup {
 
 /// Two evaluations side by side, as one file.
 pub(crate) fn difference_file(found: &Difference, sides: [&Report; 2], details: Details<'_>) -> Markup {
-    let title = format!("{} and {}", found.before.name, found.after.name);
-    as_file(&title, &difference::difference(found, sides, &Cases { details, served: false }))
+    as_file(&title(found), &difference::difference(found, sides, &Cases { details, served: false }))
+}
+
+fn title(found: &Difference) -> String {
+    format!("{} and {}", found.before.name, found.after.name)
 }
 
 fn as_file(title: &str, content: &Markup) -> Markup {
