@@ -52,7 +52,7 @@ pub enum EvalError {
     Plan(#[from] PlanError),
     /// It cannot be taken to another store, or a file holds none that can be taken in; nothing was changed then.
     #[error(transparent)]
-    Export(#[from] ExportError),
+    Export(Box<ExportError>),
     /// There is an evaluation of this name.
     #[error("there is an evaluation {name} already")]
     Taken {
@@ -106,6 +106,12 @@ pub enum EvalError {
         /// Its type.
         type_: Hash,
     },
+}
+
+impl From<ExportError> for EvalError {
+    fn from(error: ExportError) -> EvalError {
+        EvalError::Export(Box::new(error))
+    }
 }
 
 impl EvalError {

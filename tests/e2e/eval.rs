@@ -26,6 +26,9 @@ mod interrupted;
 #[path = "eval/travel.rs"]
 mod travel;
 
+#[path = "eval/refused.rs"]
+mod refused;
+
 /// `uwf-eval` in a site, with the other programs beside it.
 fn command(site: &Site, args: &[&str]) -> Command {
     let mut command = site.command(EVAL);

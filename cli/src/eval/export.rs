@@ -1,6 +1,6 @@
 //! `uwf-eval export` and `uwf-eval import`: an evaluation as one file.
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 use uwf_engine::export::ExportError;
@@ -39,9 +39,9 @@ pub(super) fn export(session: &mut Session<'_>, args: &Export) -> Result<u8, Cli
     let (store, name) = (session.store()?, args.evaluation.as_str());
     let Some(file) = args.output.as_deref().filter(|file| !is_stdin(file)) else {
         let mut out = BufWriter::new(&mut *session.ui.out);
-        let done = export::export(&store, name, &mut out).map_err(|error| match error {
-            EvalError::Export(ExportError::Io { source, .. }) => CliError::from_stdout(source),
-            error => error.into(),
+        let done = export::export(&store, name, &mut out).map_err(|error| match unwritten(error) {
+            Ok(source) => CliError::from_stdout(source),
+            Err(error) => error.into(),
         })?;
         out.flush().map_err(CliError::from_stdout)?;
         drop(out);
@@ -51,9 +51,8 @@ pub(super) fn export(session: &mut Session<'_>, args: &Export) -> Result<u8, Cli
     let failed = |error| CliError::said(format!("cannot write {}", file.display()), error);
     let written = write_file(&session.cwd.join(file), |out| export::export(&store, name, out));
     let done = written.map_err(|error| match error {
-        Unwritten::File(error)
-        | Unwritten::Content(EvalError::Export(ExportError::Io { source: error, .. })) => failed(error),
-        Unwritten::Content(error) => error.into(),
+        Unwritten::File(error) => failed(error),
+        Unwritten::Content(error) => unwritten(error).map_or_else(CliError::from, failed),
     })?;
     tell_gone(session, &done);
     let Exported { cases, threads, nodes, .. } = done;
@@ -61,6 +60,17 @@ pub(super) fn export(session: &mut Session<'_>, args: &Export) -> Result<u8, Cli
     session.ui.result(&view, || {
         format!("{name}: {cases} cases, {threads} threads, {nodes} nodes in {}\n", view.file)
     })
+}
+
+/// The disk's reason, where it is the file that cannot be written.
+fn unwritten(error: EvalError) -> Result<io::Error, EvalError> {
+    match error {
+        EvalError::Export(error) => match *error {
+            ExportError::Io { source, .. } => Ok(source),
+            other => Err(other.into()),
+        },
+        other => Err(other),
+    }
 }
 
 fn tell_gone(session: &mut Session<'_>, done: &Exported) {

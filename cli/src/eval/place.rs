@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use uwf_agent::runtime::settings::{Flags, ProviderSettings, Settings, SharedSettings};
-use uwf_agent::{Level, Provider, Script};
+use uwf_agent::{Level, Provider};
 use uwf_engine::Homes;
 use uwf_engine::home::{Env, HomeError};
 use uwf_engine::spawn::StopSignal;
@@ -14,6 +14,7 @@ use uwf_eval::run::Scratch;
 use uwf_snapshot::Options;
 
 use super::configured;
+use super::planning::read_script;
 use crate::shell::{CliError, SandboxLevel, Session};
 
 /// The variable that says where cases work.
@@ -96,9 +97,7 @@ impl Place {
         &self,
         mock: Option<&str>,
     ) -> Result<impl Fn(&str) -> Result<Provider, String> + Sync + use<>, CliError> {
-        let load =
-            |file: &str| Script::load(Path::new(file)).map_err(|error| CliError::user(error.to_string()));
-        let script = mock.map(load).transpose()?;
+        let script = mock.map(|file| read_script(Path::new(file)).map(|(script, _)| script)).transpose()?;
         let (env, home) = (self.env.clone(), self.homes.uwf.clone());
         Ok(move |model: &str| {
             if let Some(script) = &script {

@@ -170,12 +170,20 @@ fn options(session: &Session<'_>, who: &Who) -> Result<ThreadOptions, CliError> 
     Ok(options)
 }
 
+/// A script, and its text. Not of a pipe, which nobody may ever write to.
+pub(super) fn read_script(path: &Path) -> Result<(Script, String), CliError> {
+    let text = uwf_store::open_regular(path).and_then(std::io::read_to_string);
+    let text = text
+        .map_err(|error| CliError::said(format!("cannot read the mock script {}", path.display()), error))?;
+    let script = Script::parse(&path.display().to_string(), &text);
+    Ok((script.map_err(|error| CliError::user(error.to_string()))?, text))
+}
+
 /// A script that plays, read once so that it is known to be one; threads read a copy of it, whatever becomes of the file.
 pub(super) fn script(session: &Session<'_>, place: &Place, file: &Path) -> Result<TaskScript, CliError> {
     let cannot = || format!("cannot read the mock script {}", file.display());
     let path = session.cwd.join(file).canonicalize().map_err(|error| CliError::said(cannot(), error))?;
-    Script::load(&path).map_err(|error| CliError::user(error.to_string()))?;
-    let text = std::fs::read_to_string(&path).map_err(|error| CliError::said(cannot(), error))?;
+    let (_, text) = read_script(&path)?;
     let hash = Hash::of(&uwf_engine::builtin::TEXT, &text.as_str().into()).to_string();
     // The same for every program that reads this text, so that a thread that is gone on with finds it again.
     let dir = place.scratch().join(&hash);

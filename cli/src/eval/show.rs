@@ -42,7 +42,7 @@ struct Found {
 pub(super) fn show(session: &mut Session<'_>, what: &Show) -> Result<u8, CliError> {
     let store = session.store()?;
     match case_named(&store, &what.case)? {
-        Some(hash) => show_case(session, &store, &hash),
+        Some((evaluation, hash)) => show_case(session, &store, (evaluation, &hash)),
         None => {
             let Loaded { evaluation, cases } = load(&store, &what.case)?;
             let shown = Shown { evaluation: Evaluation { cases: Vec::new(), ..evaluation }, cases };
@@ -52,8 +52,8 @@ pub(super) fn show(session: &mut Session<'_>, what: &Show) -> Result<u8, CliErro
     }
 }
 
-/// The record of the case that is meant; none where an evaluation is.
-fn case_named(store: &Store, named: &str) -> Result<Option<Hash>, CliError> {
+/// The record of the case that is meant, and its evaluation where that is named; none where an evaluation is meant.
+fn case_named<'n>(store: &Store, named: &'n str) -> Result<Option<(Option<&'n str>, Hash)>, CliError> {
     if let Some((name, place)) = named.split_once('/') {
         let unknown = || {
             CliError::user(format!("there is no finished case {place} in evaluation {name}"))
@@ -63,17 +63,23 @@ fn case_named(store: &Store, named: &str) -> Result<Option<Hash>, CliError> {
         let repeat: u32 = repeat.parse().map_err(|_| unknown())?;
         let found = uwf_eval::load::evaluation(store, name)?.cases;
         let found = found.into_iter().find(|case| case.task == task && case.repeat == repeat);
-        return Ok(Some(found.ok_or_else(unknown)?.run));
+        return Ok(Some((Some(name), found.ok_or_else(unknown)?.run)));
     }
     let hash: Option<Hash> = named.parse().ok();
     let records = Records::known();
-    Ok(hash.filter(|hash| matches!(store.find(hash), Ok(Some(node)) if node.type_ == records.run)))
+    let case = hash.filter(|hash| matches!(store.find(hash), Ok(Some(node)) if node.type_ == records.run));
+    Ok(case.map(|hash| (None, hash)))
 }
 
-fn show_case(session: &mut Session<'_>, store: &Store, hash: &Hash) -> Result<u8, CliError> {
+fn show_case(
+    session: &mut Session<'_>,
+    store: &Store,
+    (named, hash): (Option<&str>, &Hash),
+) -> Result<u8, CliError> {
     let run: EvalRun = get(store, &Records::known().run, hash)?;
-    let (evaluation, task_hash, workflow, head) =
-        (run.evaluation.clone(), run.task_hash.clone(), run.workflow, run.head);
+    // One that was imported under another name, or was taken from an earlier evaluation, has that of its own in its record.
+    let evaluation = named.unwrap_or(&run.evaluation).to_owned();
+    let (task_hash, workflow, head) = (run.task_hash.clone(), run.workflow, run.head);
     let mut found = Vec::new();
     for judge in &run.judges {
         let Some(data) = judge.data_hash else { continue };

@@ -61,7 +61,7 @@ pub fn import(store: &Store, input: &mut dyn BufRead, name: Option<&str>) -> Res
         })?;
     }
     lines.end()?;
-    let (evaluation, mut left_out) = taken.evaluation.clone().from_elsewhere(&name);
+    let (evaluation, mut left_out) = taken.evaluation.clone().taken_over(&name);
     let records = Records::known();
     let payload = uwf_store::json::tree(&evaluation).expect("records have names for fields");
     let value = batch.put(&records.evaluation, &payload)?;
@@ -98,7 +98,7 @@ fn set(
 
 impl Evaluation {
     /// The same without what says who plays here and what that may do; and what that was.
-    fn from_elsewhere(self, name: &str) -> (Evaluation, Vec<&'static str>) {
+    fn taken_over(self, name: &str) -> (Evaluation, Vec<&'static str>) {
         let (options, mut left) = self.config.options.from_elsewhere();
         let weaker = self.config.sandbox.as_deref().is_some_and(|level| level != STRICT);
         left.extend(weaker.then_some("sandbox"));

@@ -40,10 +40,10 @@ fn load(dir: &TempDir) -> Result<Task, TaskError> {
     Task::load(&dir.path().join("task"), &dir.path().join("scratch"))
 }
 
-/// What is said of a task, with the reason below it.
+/// What is said of a task, with the reasons below it.
 fn said(error: &TaskError) -> String {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-    format!("{error}{}", cause.unwrap_or_default())
+    let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn archive(dir: &TempDir, entries: &[(&str, tar::EntryType, &str)]) -> PathBuf {
 
 #[test]
 fn an_archive_is_unpacked_where_it_belongs_and_nowhere_else() {
-    use tar::EntryType::{Fifo, Link, Regular, Symlink};
+    use tar::EntryType::{Block, Char, Fifo, Link, Regular, Symlink};
     let dir = tempfile::tempdir().unwrap();
     let scratch = dir.path().join("scratch");
     let text = "name: fix\nprompt: p\njudges: [{ name: x, entry: a.sh }]\n";
@@ -195,6 +195,8 @@ fn an_archive_is_unpacked_where_it_belongs_and_nowhere_else() {
         (("link", Symlink, ""), "link is neither a directory nor a plain file"),
         (("link", Link, ""), "link is neither a directory nor a plain file"),
         (("fifo", Fifo, ""), "fifo is neither a directory nor a plain file"),
+        (("null", Char, ""), "null is neither a directory nor a plain file"),
+        (("disk", Block, ""), "disk is neither a directory nor a plain file"),
         (("task.yaml", Regular, "x"), "File exists"),
     ] {
         let path = archive(&dir, &[("task.yaml", Regular, text), entry]);
@@ -241,4 +243,115 @@ fn what_becomes_of_a_task_while_it_is_used_does_not_change_it() {
     assert_eq!(task.path, dir.path().join("task").canonicalize().unwrap());
     drop(task);
     assert!(!mock.exists());
+}
+
+/// Makes a file that is none: `mkfifo PATH`, `mknod PATH c 1 3`; whether it could.
+fn special(program: &str, path: &Path, more: &[&str]) -> bool {
+    let mut command = std::process::Command::new(program);
+    command.arg(path).args(more).stderr(std::process::Stdio::null()).status().unwrap().success()
+}
+
+/// What is said of a task by which this was made.
+fn refusal(make: impl Fn(&Path)) -> String {
+    let dir = made(GOOD);
+    make(&dir.path().join("task"));
+    let error = said(&load(&dir).unwrap_err());
+    let held = fs::read_dir(dir.path().join("scratch")).into_iter().flatten().count();
+    assert_eq!(held, 0, "nothing is left behind: {error}");
+    error
+}
+
+#[test]
+fn what_is_no_file_is_refused_and_opened_by_nobody() {
+    let is_none = "is no file, directory or link";
+    let fifo = |path: PathBuf| {
+        fs::remove_file(&path).ok();
+        assert!(special("mkfifo", &path, &[]));
+    };
+    // Each of these would be waited for, were it opened.
+    for (file, expected) in [
+        ("fixture/pipe", is_none),
+        ("judges/other", is_none),
+        ("mock.yaml", is_none),
+        ("judges/a.sh", "`judges/a.sh` is no file"),
+        ("schemas/a.json", "`schemas/a.json` is no file"),
+        ("task.yaml", "is no task: task.yaml cannot be read: it is no regular file"),
+    ] {
+        let error = refusal(|task| fifo(task.join(file)));
+        assert!(error.contains(expected), "{file}: {error}");
+    }
+    let error = refusal(|task| {
+        fs::remove_dir_all(task.join("fixture")).unwrap();
+        fifo(task.join("fixture"));
+    });
+    assert!(error.contains(is_none), "{error}");
+    let error = refusal(|task| {
+        // Its name outlives it.
+        drop(std::os::unix::net::UnixListener::bind(task.join("fixture/socket")).unwrap());
+    });
+    assert!(error.contains("fixture/socket is no file"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    // Only some may make one.
+    if special("mknod", &dir.path().join("null"), &["c", "1", "3"]) {
+        for kind in ["c", "b"] {
+            let error =
+                refusal(|task| assert!(special("mknod", &task.join("fixture/null"), &[kind, "1", "3"])));
+            assert!(error.contains("fixture/null is no file"), "{error}");
+        }
+    }
+    // The task itself.
+    fifo(dir.path().join("task.tgz"));
+    let error = said(&Task::load(&dir.path().join("task.tgz"), &dir.path().join("scratch")).unwrap_err());
+    assert!(error.contains("it is no regular file"), "{error}");
+}
+
+#[test]
+fn links_that_lead_in_circles_are_followed_by_nobody() {
+    let circle = |path: PathBuf| {
+        fs::remove_file(&path).ok();
+        symlink(path.file_name().unwrap(), &path).unwrap();
+    };
+    for (file, expected) in [
+        ("fixture/circle", "Too many levels of symbolic links"),
+        ("judges/a.sh", "there is no file `judges/a.sh` in the task"),
+        ("schemas/a.json", "there is no file `schemas/a.json` in the task"),
+        ("task.yaml", "is no task: task.yaml cannot be read"),
+    ] {
+        let error = refusal(|task| circle(task.join(file)));
+        assert!(error.contains(expected), "{file}: {error}");
+    }
+    let error = refusal(|task| {
+        symlink("b", task.join("fixture/a")).unwrap();
+        symlink("a", task.join("fixture/b")).unwrap();
+    });
+    assert!(error.contains("Too many levels of symbolic links"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    circle(dir.path().join("task"));
+    let error = said(&load(&dir).unwrap_err());
+    assert!(error.starts_with("there is no task"), "{error}");
+    // One to the directory that it is in is no circle of links: it is copied, and not walked.
+    let dir = made(GOOD);
+    symlink(".", dir.path().join("task/fixture/here")).unwrap();
+    let to = dir.path().join("copy");
+    copy(&load(&dir).unwrap().fixture().unwrap(), &to).unwrap();
+    assert_eq!(fs::read_link(to.join("here")).unwrap(), Path::new("."));
+}
+
+#[test]
+fn aliases_that_swell_are_refused() {
+    let level = |at: u32| {
+        let names = vec![format!("*a{}", at - 1); 10].join(", ");
+        format!("&a{at} [{names}]")
+    };
+    let swollen: Vec<String> = (1..12).map(level).collect();
+    let bomb = format!(
+        "name: fix\nprompt: [&a0 [x, x, x, x, x, x, x, x, x, x], {}]\njudges: []\n",
+        swollen.join(", ")
+    );
+    let itself = "name: fix\nprompt: &a [*a]\njudges: []\n";
+    let deep = format!("name: fix\nprompt: {}\njudges: []\n", "[".repeat(100_000));
+    for (text, expected) in [(bomb.as_str(), "alias"), (itself, "alias"), (deep.as_str(), "nested")] {
+        let error = said(&load(&made(text)).unwrap_err());
+        assert!(error.contains(expected), "{}", &error[..error.len().min(300)]);
+    }
 }

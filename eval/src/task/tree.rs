@@ -215,9 +215,15 @@ fn item(dir: &Path, (path, meta): (&Path, &Metadata), kind: Kind) -> Result<Opti
     let is_inside = stays_inside(path, &target)
         && match (real.canonicalize(), dir.canonicalize()) {
             (Ok(leads), Ok(dir)) => leads.starts_with(dir),
+            (Err(source), _) if !is_dangling(&source) => return Err(TreeError::Io { path: real, source }),
             _ => true,
         };
     if is_inside { Ok(Some(Item::Link(target))) } else { Err(TreeError::LeadsOut { path: real, target }) }
+}
+
+/// Whether a link leads nowhere, not in a circle or to what may not be looked at.
+fn is_dangling(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Whether a link at `path` below a directory leads to what is below it, too; by its text alone.

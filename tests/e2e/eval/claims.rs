@@ -2,6 +2,7 @@
 //! is no low score.
 
 use super::*;
+use crate::endpoint::{self, Endpoint};
 
 /// What the developer says; its tools have told of 3 and of 9 tests.
 const SAYS: &str =
@@ -111,6 +112,45 @@ fn a_model_that_cannot_be_understood_is_an_error_of_the_judge() {
     let ran = eval(&site, &["run", "double", "--offline", "--name", "none"]);
     let case = eval(&site, &["show", "none"]).ok().json()["cases"][0].clone();
     assert!(ran.code == 3 && case["judges"][0]["error"].is_string(), "{case}");
+    site.verify();
+}
+
+#[test]
+fn what_a_model_of_claims_costs_is_told() {
+    let site = Site::new();
+    task(&site, "");
+    task_with_model(&site, "");
+    let answer = |holds: &[&str]| {
+        let one = |(at, holds): (usize, &&str)| {
+            format!("  - {{claim: {}, holds: '{holds}', reason: so it is}}\n", at + 1)
+        };
+        let all: String = holds.iter().enumerate().map(one).collect();
+        format!("---\n$status: done\nverdicts:\n{all}---\n")
+    };
+    // An endpoint that says what each answer costs; the first one cannot be understood.
+    let first = answer(&["yes", "yes"]);
+    let second = answer(&["yes", "yes", "no"]);
+    let endpoint = Endpoint::new(move |n, _| {
+        let mut turn = endpoint::text(if n == 0 { &first } else { &second });
+        turn["usage"] = serde_json::json!({"prompt_tokens": 9, "completion_tokens": 9, "cost": 0.25});
+        (200, turn)
+    });
+    let provider = format!("provider: {{ baseUrl: {}, stream: false }}\nmodel: m\n", endpoint.url);
+    site.write("home/.uwf/agents/builtin.yaml", &provider);
+    let ran = |name: &str| {
+        eval(&site, &["run", "double", "--offline", "--name", name]);
+        eval(&site, &["show", name]).ok().json()["cases"][0].clone()
+    };
+    let misunderstood = ran("misunderstood");
+    let judge = &misunderstood["judges"][0];
+    assert!(judge["error"].as_str().unwrap().contains("claim 3 has no verdict"), "{judge}");
+    // What was paid for nothing was paid.
+    assert_eq!(judge["costUsd"], 0.25, "{judge}");
+    let understood = ran("understood");
+    let judge = &understood["judges"][0];
+    assert_eq!((&judge["costUsd"], &judge["score"]), (&0.25.into(), &0.5.into()), "{judge}");
+    // What a judge costs is no part of what the workflow costs.
+    assert!(understood["costUsd"].is_null(), "{understood}");
     site.verify();
 }
 

@@ -48,6 +48,12 @@ fn an_evaluation_is_the_same_in_another_home() {
     // By another name it is another one, of the same threads; the two do not differ.
     let again = eval(&there, &["import", &file, "--as", "other"]).ok().json();
     assert_eq!((again["name"].as_str(), again["threads"].as_u64()), (Some("other"), Some(0)));
+    for name in ["n", "other"] {
+        let case = format!("{name}/double/1");
+        assert_eq!(eval(&there, &["show", &case]).ok().json()["evaluation"], name);
+        let told = eval(&there, &["show", &case, "--format", "text"]).ok().out;
+        assert!(told.starts_with(&format!("double/1 of {name}: ")), "{told}");
+    }
     let differ = eval(&there, &["diff", "n", "other"]).ok().json();
     assert_eq!(
         (differ["score"]["delta"]["mean"].as_f64(), differ["differs"].as_array().unwrap().len()),
