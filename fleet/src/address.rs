@@ -26,7 +26,8 @@ pub struct Address {
     text: String,
     /// What the driver understands of it.
     config: Config,
-    tls: Tls,
+    /// What its sslmode says; none: as far away as the server is.
+    mode: Option<Tls>,
     root: Option<PathBuf>,
 }
 
@@ -38,9 +39,15 @@ impl Address {
         &self.config
     }
 
-    /// How the server is checked.
+    /// How the server is checked, where the address names it. One that does not is completed from the environment first.
     pub fn tls(&self) -> Tls {
-        self.tls
+        self.tls_to(&self.config)
+    }
+
+    /// How the server of this configuration is checked: the address, with what it does not say from elsewhere.
+    pub(crate) fn tls_to(&self, config: &Config) -> Tls {
+        let unasked = || if Address::is_near(config) { Tls::Disable } else { Tls::VerifyFull };
+        self.mode.unwrap_or_else(unasked)
     }
 
     /// The file of the authorities that are trusted, where it is not those of the system.
@@ -102,11 +109,10 @@ impl FromStr for Address {
                  HOST:PORT:DATABASE:USER:PASSWORD",
             ));
         }
-        let tls = match mode {
-            Some("verify-full") => Tls::VerifyFull,
-            Some("disable") => Tls::Disable,
-            None if Address::is_near(&config) => Tls::Disable,
-            None => Tls::VerifyFull,
+        let mode = match mode {
+            Some("verify-full") => Some(Tls::VerifyFull),
+            Some("disable") => Some(Tls::Disable),
+            None => None,
             Some(_) => {
                 return Err(wrong(
                     "its sslmode does not check who answers",
@@ -115,7 +121,7 @@ impl FromStr for Address {
                 ));
             }
         };
-        Ok(Address { text: text.to_owned(), config, tls, root })
+        Ok(Address { text: text.to_owned(), config, mode, root })
     }
 }
 

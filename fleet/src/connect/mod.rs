@@ -53,7 +53,8 @@ impl Connection {
         if let Some(password) = password::of(&config, env)? {
             config.password(password);
         }
-        let connected = match address.tls() {
+        // Not before the host is known: PGHOST may be far away.
+        let connected = match address.tls_to(&config) {
             Tls::Disable => config.ssl_mode(postgres::config::SslMode::Disable).connect(NoTls),
             Tls::VerifyFull => {
                 let tls = tls::verify_full(address)?;

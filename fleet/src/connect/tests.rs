@@ -133,26 +133,46 @@ fn a_server_without_tls_is_not_talked_to_in_the_clear() {
     refused(connect(postgres.port().unwrap(), "127.0.0.1", &full(&ours)), "does not support TLS", "ssl = on");
 }
 
-#[test]
-fn who_answers_for_the_server_that_it_has_no_tls_hears_neither_login_nor_password() {
-    let Some(maker) = Maker::new() else { return };
-    let ours = maker.authority("ours");
+/// Who says "no" to the question whether there is TLS, as somebody in between does: the port, and what is heard there.
+fn without_tls() -> (u16, thread::JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let heard = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut heard = vec![0; 8];
         stream.read_exact(&mut heard).unwrap();
-        // "No", as somebody in between says.
         stream.write_all(b"N").unwrap();
         stream.read_to_end(&mut heard).ok();
         heard
     });
+    (port, heard)
+}
+
+/// The question whether there is TLS.
+const ASKED: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+#[test]
+fn who_answers_for_the_server_that_it_has_no_tls_hears_neither_login_nor_password() {
+    let Some(maker) = Maker::new() else { return };
+    let ours = maker.authority("ours");
+    let (port, heard) = without_tls();
     let address: Address = format!("postgres://anna@127.0.0.1:{port}/uwf?{}", full(&ours)).parse().unwrap();
     let env: Env = [("PGPASSWORD", "s3cret")].into_iter().collect();
     refused(Connection::open(&address, &env), "does not support TLS", "ssl = on");
-    // The question whether there is TLS, and nothing behind it.
-    assert_eq!(heard.join().unwrap(), [0, 0, 0, 8, 4, 210, 22, 47]);
+    // Nothing behind it.
+    assert_eq!(heard.join().unwrap(), ASKED);
+}
+
+#[test]
+fn a_server_that_pghost_names_is_as_far_away_as_one_in_the_address() {
+    let Some(maker) = Maker::new() else { return };
+    let (ours, (port, heard)) = (maker.authority("ours"), without_tls());
+    let address: Address =
+        format!("postgres:///uwf?user=anna&port={port}&sslrootcert={}", ours.display()).parse().unwrap();
+    // No address of loopback, but this machine answers.
+    let env: Env = [("PGPASSWORD", "s3cret"), ("PGHOST", "0.0.0.0")].into_iter().collect();
+    refused(Connection::open(&address, &env), "does not support TLS", "ssl = on");
+    assert_eq!(heard.join().unwrap(), ASKED);
 }
 
 #[test]
