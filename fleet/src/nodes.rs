@@ -1,7 +1,7 @@
 //! Which nodes are at a remote, putting and getting them.
 //!
 //! A hash of a store is short: two texts with one hash are found in no time. So each node has a second digest at the remote,
-//! which is compared whenever a node is there already, and checked whenever one comes back.
+//! which is compared whenever a node is there already, and checked whenever one comes back. So is what it refers to.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -144,9 +144,9 @@ pub fn get<'h>(
 fn check_same(client: &mut Client, team: &str, store: &Store, present: &[&Hash]) -> Result<(), FleetError> {
     for batch in present.chunks(BATCH) {
         let names: Vec<&str> = batch.iter().map(|hash| hash.as_str()).collect();
-        let sql = "SELECT hash, digest FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
+        let sql = "SELECT hash, digest, refs FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
         for row in client.query(sql, &[&team, &names])? {
-            same(&RemoteNode::of(store, &hash_in(row.get(0))?)?, row.get(1))?;
+            same(&RemoteNode::of(store, &hash_in(row.get(0))?)?, &row)?;
         }
     }
     Ok(())
@@ -216,22 +216,26 @@ fn lacks(client: &mut Client, nodes: &BTreeMap<Hash, RemoteNode>) -> Result<BTre
     let mut lacking: BTreeSet<Hash> = nodes.keys().copied().collect();
     let names: Vec<&str> = nodes.keys().map(Hash::as_str).collect();
     for batch in names.chunks(BATCH) {
-        for row in client.query("SELECT hash, digest FROM uwf.have($1)", &[&batch])? {
+        for row in client.query("SELECT hash, digest, refs FROM uwf.have($1)", &[&batch])? {
             let hash = hash_in(row.get(0))?;
-            same(&nodes[&hash], row.get(1))?;
+            same(&nodes[&hash], &row)?;
             lacking.remove(&hash);
         }
     }
     Ok(lacking)
 }
 
-fn same(node: &RemoteNode, digest: &[u8]) -> Result<(), FleetError> {
-    match node.digest == digest {
+/// Whether a row, with `hash`, `digest` and `refs`, is of this node. What it refers to is in no digest, but what is below a node
+/// at the remote is told by that alone: for whoever fetches it, and for whoever collects garbage.
+fn same(node: &RemoteNode, row: &Row) -> Result<(), FleetError> {
+    let collides = |why: &str| Err(FleetError::Collision { hash: node.hash, why: why.to_owned() });
+    if node.digest != row.get::<_, &[u8]>("digest") {
+        return collides("the same hash, another digest");
+    }
+    let there: BTreeSet<&str> = row.get::<_, Vec<&str>>("refs").into_iter().collect();
+    match node.refs.iter().map(Hash::as_str).collect::<BTreeSet<_>>() == there {
         true => Ok(()),
-        false => {
-            let why = "the same hash, another digest".to_owned();
-            Err(FleetError::Collision { hash: node.hash, why })
-        }
+        false => collides("the same hash, but it is to refer to other nodes"),
     }
 }
 
@@ -260,10 +264,10 @@ fn insert(client: &mut Client, team: &str, nodes: &[&RemoteNode]) -> Result<(), 
     )?;
     if written < nodes.len() as u64 {
         // Somebody else has put some of them meanwhile.
-        let sql = "SELECT hash, digest FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
+        let sql = "SELECT hash, digest, refs FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
         for row in client.query(sql, &[&team, &hashes])? {
             let hash = hash_in(row.get(0))?;
-            nodes.iter().filter(|node| node.hash == hash).try_for_each(|node| same(node, row.get(1)))?;
+            nodes.iter().filter(|node| node.hash == hash).try_for_each(|node| same(node, &row))?;
         }
     }
     Ok(())

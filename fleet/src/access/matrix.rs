@@ -33,6 +33,9 @@ const TRIES: &[(&str, [bool; 3])] = &[
     // Nodes: put and confirmed, never changed or removed.
     (INSERT_NODE, [false, true, true]),
     ("SELECT * FROM uwf.have(ARRAY['NODE-TEAM'])", [false, true, true]),
+    // A size that is not that of the bytes would count in no limit.
+    (UNSIZED_NODE, [false, false, false]),
+    (NEGATIVE_NODE, [false, false, false]),
     ("UPDATE uwf.node SET bytes = 'x' WHERE team = 'TEAM'", [false, false, false]),
     ("UPDATE uwf.node SET put = 'infinity' WHERE team = 'TEAM'", [false, false, false]),
     ("DELETE FROM uwf.node WHERE team = 'TEAM'", [false, false, false]),
@@ -41,6 +44,11 @@ const TRIES: &[(&str, [bool; 3])] = &[
     ("UPDATE uwf.thread SET head = 'H2' WHERE team = 'TEAM' AND id = 'HELD-TEAM'", [false, true, true]),
     ("UPDATE uwf.thread SET head = 'H2' WHERE team = 'TEAM' AND id = 'LEASED-TEAM'", [false, false, true]),
     ("UPDATE uwf.thread SET status = 'end' WHERE team = 'TEAM' AND id = 'LEASED-TEAM'", [false, false, true]),
+    ("UPDATE uwf.thread SET workspace = '{}' WHERE team = 'TEAM' AND id = 'HELD-TEAM'", [false, true, true]),
+    (
+        "UPDATE uwf.thread SET workspace = '{}' WHERE team = 'TEAM' AND id = 'LEASED-TEAM'",
+        [false, false, true],
+    ),
     ("UPDATE uwf.thread SET state = 'ready' WHERE team = 'TEAM' AND id = 'HELD-TEAM'", [false, true, true]),
     (
         "UPDATE uwf.thread SET state = 'ready' WHERE team = 'TEAM' AND id = 'LEASED-TEAM'",
@@ -65,6 +73,8 @@ const TRIES: &[(&str, [bool; 3])] = &[
         "UPDATE uwf.variable SET value = 'V' WHERE team = 'TEAM' AND thread = 'LEASED-TEAM'",
         [false, false, true],
     ),
+    (TAKEN_AWAY, [false, false, true]),
+    (BROUGHT_IN, [false, false, true]),
     ("DELETE FROM uwf.variable WHERE team = 'TEAM' AND thread = 'LEASED-TEAM'", [false, false, true]),
     (INSERT_VARIABLE, [false, true, true]),
     // Journals and presence are of workers.
@@ -106,11 +116,19 @@ const TRIES: &[(&str, [bool; 3])] = &[
 
 const INSERT_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, bytes, size)
     VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'x', 1)";
+const UNSIZED_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, bytes, size)
+    VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'x', 0)";
+const NEGATIVE_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, object, size)
+    VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'o', -2000000000)";
 const INSERT_THREAD: &str = "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, state)
     VALUES ('TEAM', 'NEW', 'H', '{}', 'idle', 'W', 'held')";
 const INSERT_VARIABLE: &str =
     "INSERT INTO uwf.variable (team, thread, name, value) VALUES ('TEAM', 'HELD-TEAM', 'n', 'V')
      ON CONFLICT (team, thread, name) DO UPDATE SET value = excluded.value";
+const TAKEN_AWAY: &str = "UPDATE uwf.variable SET thread = 'HELD-TEAM', name = 'taken'
+    WHERE team = 'TEAM' AND thread = 'LEASED-TEAM'";
+const BROUGHT_IN: &str = "UPDATE uwf.variable SET thread = 'LEASED-TEAM', name = 'brought'
+    WHERE team = 'TEAM' AND thread = 'HELD-TEAM'";
 const INSERT_JOURNAL: &str = "INSERT INTO uwf.journal (team, thread, name, start, fence, bytes)
     VALUES ('TEAM', 'LEASED-TEAM', 'n', 1, 1, 'x')";
 const LEASE: &str = "UPDATE uwf.thread SET state = 'leased', fence = fence + 1, lease_until = 'infinity'

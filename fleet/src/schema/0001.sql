@@ -43,7 +43,9 @@ CREATE TABLE uwf.node (
     put    timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (team, hash),
     CHECK (octet_length(digest) = 32),
-    CHECK ((bytes IS NULL) <> (object IS NULL))
+    CHECK ((bytes IS NULL) <> (object IS NULL)),
+    -- Limits are sums of these.
+    CONSTRAINT size CHECK (size >= 0 AND (bytes IS NULL OR size = octet_length(bytes)))
 );
 
 CREATE TABLE uwf.thread (
@@ -206,10 +208,10 @@ CREATE TRIGGER added AFTER INSERT ON uwf.thread REFERENCING NEW TABLE AS changed
 CREATE TRIGGER removed AFTER DELETE ON uwf.thread REFERENCING OLD TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_threads();
 
--- Which of these nodes are there, of the team of whoever asks. They count as put just now, or a short time ago: whoever collects
+-- Which of these nodes are there, of the team of whoever asks, and what is to be compared of them. They count as put just now, or a short time ago: whoever collects
 -- garbage leaves them alone until the head that needs them is set. A node that is being collected is not there. Locked in the order
 -- of their hashes, so that nobody waits for another in a circle.
-CREATE FUNCTION uwf.have(hashes text[]) RETURNS TABLE (hash text, digest bytea)
+CREATE FUNCTION uwf.have(hashes text[]) RETURNS TABLE (hash text, digest bytea, refs text[])
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS $$
 WITH mine AS MATERIALIZED (SELECT uwf.team() AS team, clock_timestamp() - interval '30 min' AS young),
@@ -219,34 +221,39 @@ old AS (
     ORDER BY n.hash FOR NO KEY UPDATE),
 confirmed AS (
     UPDATE uwf.node n SET put = clock_timestamp() FROM old
-    WHERE n.team = old.team AND n.hash = old.hash RETURNING n.hash, n.digest)
-SELECT confirmed.hash, confirmed.digest FROM confirmed
+    WHERE n.team = old.team AND n.hash = old.hash RETURNING n.hash, n.digest, n.refs)
+SELECT confirmed.hash, confirmed.digest, confirmed.refs FROM confirmed
 UNION ALL
-SELECT n.hash, n.digest FROM uwf.node n
+SELECT n.hash, n.digest, n.refs FROM uwf.node n
 WHERE n.team = (SELECT team FROM mine) AND n.hash = ANY (hashes) AND n.put >= (SELECT young FROM mine)
 $$;
 REVOKE EXECUTE ON FUNCTION uwf.have FROM PUBLIC;
 
--- Who may not lease does not touch what is leased: where a thread stands, and its variables.
+-- Who may not lease does not touch what is leased: where a thread stands, where it works, and its variables, be it to take them
+-- away to another thread.
 CREATE FUNCTION uwf.refuse_leased() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
     AS $$
 DECLARE
-    thread record;
+    held record;
 BEGIN
-    IF TG_TABLE_NAME = 'variable' THEN
-        SELECT id, state, worker INTO thread FROM uwf.thread
-        WHERE team = coalesce(NEW.team, OLD.team) AND id = coalesce(NEW.thread, OLD.thread) FOR NO KEY UPDATE;
+    IF TG_TABLE_NAME = 'thread' THEN
+        held := OLD;
     ELSE
-        thread := OLD;
+        -- Where a variable is moved, the thread that it is taken from and the one that it goes to; in order, so that nobody waits in
+        -- a circle. Looked at when they are locked.
+        PERFORM FROM uwf.thread WHERE team = coalesce(NEW.team, OLD.team) AND id IN (OLD.thread, NEW.thread)
+            ORDER BY id FOR NO KEY UPDATE;
+        SELECT id, state, worker INTO held FROM uwf.thread
+        WHERE team = coalesce(NEW.team, OLD.team) AND id IN (OLD.thread, NEW.thread) AND state = 'leased' LIMIT 1;
     END IF;
-    IF thread.state = 'leased' THEN
-        RAISE EXCEPTION 'worker % has thread % just now', thread.worker, thread.id USING ERRCODE = 'UWF02',
-            HINT = format('wait until it has ended, or `uwf thread cancel %s --remote NAME`', thread.id);
+    IF held.state = 'leased' THEN
+        RAISE EXCEPTION 'worker % has thread % just now', held.worker, held.id USING ERRCODE = 'UWF02',
+            HINT = format('wait until it has ended, or `uwf thread cancel %s --remote NAME`', held.id);
     END IF;
     RETURN coalesce(NEW, OLD);
 END $$;
-CREATE TRIGGER leased BEFORE UPDATE OF head, tags, status, role ON uwf.thread FOR EACH ROW
+CREATE TRIGGER leased BEFORE UPDATE OF head, tags, status, role, workspace ON uwf.thread FOR EACH ROW
     WHEN (OLD.state = 'leased' AND NOT has_column_privilege('uwf.thread', 'lease_until', 'UPDATE'))
     EXECUTE FUNCTION uwf.refuse_leased();
 CREATE TRIGGER leased BEFORE INSERT OR UPDATE OR DELETE ON uwf.variable FOR EACH ROW

@@ -154,3 +154,21 @@ fn a_thread_with_a_twin_is_refused_whole() {
     assert!(matches!(error, FleetError::Collision { .. }), "{error}");
     assert_eq!(column(&mut at, "head"), head.to_string());
 }
+
+#[test]
+fn who_puts_a_node_first_does_not_choose_what_is_below_it() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let a = Machine::new();
+    let thread = a.place.flow_thread();
+    a.push(&mut at, &thread).unwrap();
+    let head = a.step(&thread, "one");
+    // The right content, and nothing below it: it would be collected, and the push would say that all is there.
+    put(&mut at, &a, head).unwrap();
+    at.client().execute("UPDATE uwf.node SET refs = '{}' WHERE hash = $1", &[&head.as_str()]).unwrap();
+    is_collision(put(&mut at, &a, head), head);
+    is_collision(get(&mut at, &a, head), head);
+    let error = a.push(&mut at, &thread).unwrap_err();
+    assert!(matches!(error, FleetError::Collision { .. }), "{error}");
+    assert_ne!(column(&mut at, "head"), head.to_string());
+}
