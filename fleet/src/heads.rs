@@ -1,5 +1,7 @@
 //! Where a thread stands at a remote, with its own variables: read, begun, moved by compare-and-set with a fence.
 
+mod names;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use uwf_engine::variables::UNDOS;
 use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
+pub(crate) use self::names::check_called;
 use crate::queue::Lease;
 use crate::workspace::Kept;
 use crate::{Connection, FleetError};
@@ -94,7 +97,8 @@ impl RemoteHead {
     /// a sandbox, is not taken over.
     ///
     /// # Errors
-    /// A node is missing or of another kind, or the variables cannot be written.
+    /// [`FleetError::Diverged`], a node is missing or of another kind, a thread that it names as called is here and was not
+    /// called by it, or the variables cannot be written.
     pub fn write(&self, store: &Store, thread: &ThreadId) -> Result<(), FleetError> {
         let named = |prefix: &str, tags| OwnVariable {
             name: format!("{prefix}{thread}"),
@@ -110,6 +114,7 @@ impl RemoteHead {
         {
             return Err(FleetError::Diverged { thread: thread.to_string(), here, there: self.head });
         }
+        check_called(store, thread, self, was_brought)?;
         let mark = named(BROUGHT, BTreeMap::new());
         let mark = Some(&mark).filter(|_| was_brought || here.is_none());
         let chosen = |variable: &&OwnVariable| !variable.name.starts_with(OPTIONS);
@@ -191,7 +196,7 @@ fn hash_in(text: &str, thread: &ThreadId) -> Result<Hash, FleetError> {
 /// How a thread stands at the remote; none where it is not there.
 ///
 /// # Errors
-/// The connection was lost, or a row is not what it must be.
+/// The connection was lost, or a row is not what it must be, such as a variable that is not the thread's own.
 pub fn read(
     client: &mut impl GenericClient,
     team: &str,
@@ -211,11 +216,9 @@ pub fn read(
         let also = also.into_iter().map(|hash| hash_in(hash, thread)).collect::<Result<_, _>>()?;
         Ok(OwnVariable { name: row.get(0), value, tags: tags_in(row.get(2), thread)?, also })
     };
-    Ok(Some(RemoteHead {
-        head: hash_in(row.get(0), thread)?,
-        tags: tags_in(row.get(1), thread)?,
-        variables: rows.iter().map(variable).collect::<Result<_, FleetError>>()?,
-    }))
+    let variables = rows.iter().map(variable).collect::<Result<Vec<_>, FleetError>>()?;
+    names::check(thread, &variables)?;
+    Ok(Some(RemoteHead { head: hash_in(row.get(0), thread)?, tags: tags_in(row.get(1), thread)?, variables }))
 }
 
 /// Begins a thread at the remote, kept and not to be run; false where it is there already, which stays as it is.

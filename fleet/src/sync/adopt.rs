@@ -6,19 +6,21 @@ use uwf_store::{Expect, Hash, Store, VarChange};
 
 use super::relation::names_of_heads;
 use crate::FleetError;
-use crate::heads::{BROUGHT, RemoteHead, removal};
+use crate::heads::{BROUGHT, RemoteHead, check_called, removal};
 
 /// Makes a thread that stands at `here`, or is not here, stand so; all nodes that it names are here. Who plays, and what
 /// weakens a sandbox, is taken from nobody: a thread that was here keeps what was chosen for it.
 ///
 /// # Errors
-/// The thread is not where it was any more, a node is missing, or the variables cannot be written.
+/// The thread is not where it was any more, a thread that it called has diverged or was not called by it, a node is missing, or
+/// the variables cannot be written.
 pub(super) fn adopt(
     store: &Store,
     thread: &ThreadId,
     here: Option<Hash>,
     standing: &RemoteHead,
 ) -> Result<(), FleetError> {
+    check_called(store, thread, standing, false)?;
     let options = format!("{OPTIONS}{thread}");
     let mut changes = removal(store, thread, &standing.variables)?;
     changes.retain(|change| !matches!(change, VarChange::Remove { name } if *name == options));

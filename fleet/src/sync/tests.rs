@@ -1,6 +1,7 @@
 //! Threads between two stores and a real Postgres.
 
 mod collision;
+mod names;
 
 use std::thread as threads;
 use std::time::Duration;
