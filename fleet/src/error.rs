@@ -63,6 +63,16 @@ pub enum FleetError {
         /// The five characters of SQLSTATE; empty for a fault that was seen on this side.
         code: String,
     },
+    /// The object store of a team cannot be used, or not for this.
+    #[error("{what}")]
+    Objects {
+        /// What failed, on which object, and why; no key is in it.
+        what: String,
+        /// What to do, when that can be said.
+        hint: Option<String>,
+        /// Whether the same may succeed later.
+        passes: bool,
+    },
     /// There are no tables of ours.
     #[error("{place} has no tables of uwf")]
     NoSchema {
@@ -205,7 +215,9 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             FleetError::Address { hint, .. } | FleetError::NoRemote { hint, .. } => Some(hint.clone()),
-            FleetError::Unreachable { hint, .. } | FleetError::Refused { hint, .. } => hint.clone(),
+            FleetError::Unreachable { hint, .. }
+            | FleetError::Refused { hint, .. }
+            | FleetError::Objects { hint, .. } => hint.clone(),
             FleetError::RemoteName { .. } => {
                 Some("a letter, then letters, digits, `-`, `_` and `.`: at most 64 in all".to_owned())
             }
@@ -264,6 +276,7 @@ impl FleetError {
         ];
         match self {
             FleetError::Lost { .. } | FleetError::Unreachable { .. } => true,
+            FleetError::Objects { passes, .. } => *passes,
             FleetError::Database { code, .. } => PASSING.iter().any(|passing| passing.code() == code),
             _ => false,
         }

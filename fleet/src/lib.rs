@@ -15,6 +15,7 @@
 //! | [`access`] | roles, teams and their limits |
 //! | [`remote`] | the remotes that a home knows, by name |
 //! | [`nodes`] | which nodes are there, putting and getting them, each checked by a second digest |
+//! | [`objects`] | the contents of large nodes, in an object store |
 //! | [`heads`] | where a thread stands, and its own variables |
 //! | [`sync`] | a thread goes to a remote, and comes from it: fast-forward or conflict |
 //! | [`queue`] | who works on what: claims, leases, attempts, budgets |
@@ -50,6 +51,7 @@ pub mod garbage;
 pub mod heads;
 pub mod journal;
 pub mod nodes;
+pub mod objects;
 pub mod overview;
 pub mod queue;
 pub mod remote;

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use postgres::{Client, GenericClient, Row};
 use uwf_store::{Hash, Node, Store, cbor};
 
-use crate::FleetError;
+use crate::objects::{LARGE, Objects, Piece, not_set};
+use crate::{Connection, FleetError};
 
 /// How many nodes are sent or fetched at once, and how many bytes.
 const BATCH: usize = 1_000;
@@ -52,13 +53,11 @@ impl RemoteNode {
         })
     }
 
-    /// As a row has it, if it is what its digest says.
-    fn in_row(row: &Row) -> Result<RemoteNode, FleetError> {
+    /// As a row has it with these bytes, if it is what its digest says.
+    fn in_row(row: &Row, bytes: Vec<u8>) -> Result<RemoteNode, FleetError> {
         let hash = hash_in(row.get("hash"))?;
         let damaged = |why: &str| FleetError::Damaged { hash, why: why.to_owned() };
         let type_ = hash_in(row.get("type"))?;
-        let bytes: Option<Vec<u8>> = row.get("bytes");
-        let bytes = bytes.ok_or_else(|| damaged("its bytes are elsewhere"))?;
         let found: Vec<u8> = row.get("digest");
         if found != digest(&type_, &bytes) {
             return Err(damaged("its bytes are not those of its digest"));
@@ -66,6 +65,10 @@ impl RemoteNode {
         let refs: Vec<&str> = row.get("refs");
         let refs = refs.into_iter().map(hash_in).collect::<Result<_, _>>()?;
         Ok(RemoteNode { hash, type_, made: row.get("made"), bytes, digest: found, refs })
+    }
+
+    fn is_large(&self) -> bool {
+        self.bytes.len() > LARGE
     }
 
     fn node(&self) -> Result<Node, FleetError> {
@@ -109,20 +112,30 @@ pub fn closure(
 /// # Errors
 /// A node is missing or damaged, or another one than that of the store, the store refuses one, or the connection was lost. What was stored until then harms nobody.
 pub fn get<'h>(
-    client: &mut Client,
+    connection: &mut Connection,
+    store: &Store,
+    hashes: impl IntoIterator<Item = &'h Hash>,
+) -> Result<usize, FleetError> {
+    let team = connection.team().to_owned();
+    get_of(connection, &team, store, hashes)
+}
+
+/// The same of another team, for the owner of the schema.
+///
+/// # Errors
+/// As [`get`].
+pub(crate) fn get_of<'h>(
+    connection: &mut Connection,
     team: &str,
     store: &Store,
     hashes: impl IntoIterator<Item = &'h Hash>,
 ) -> Result<usize, FleetError> {
     let (present, lacking): (Vec<&Hash>, Vec<&Hash>) = hashes.into_iter().partition(|hash| store.has(hash));
-    check_same(client, team, store, &present)?;
+    check_same(connection.client(), team, store, &present)?;
     let mut fetched: BTreeMap<Hash, RemoteNode> = BTreeMap::new();
     for batch in lacking.chunks(BATCH) {
         let names: Vec<&str> = batch.iter().map(|hash| hash.as_str()).collect();
-        let sql =
-            "SELECT hash, type, made, bytes, digest, refs FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
-        for row in client.query(sql, &[&team, &names])? {
-            let node = RemoteNode::in_row(&row)?;
+        for node in fetch(connection, team, &names)? {
             fetched.insert(node.hash, node);
         }
     }
@@ -138,6 +151,34 @@ pub fn get<'h>(
     }
     batch.commit()?;
     Ok(fetched.len())
+}
+
+/// The nodes of these hashes, those among them that are there.
+fn fetch(connection: &mut Connection, team: &str, names: &[&str]) -> Result<Vec<RemoteNode>, FleetError> {
+    let sql = "SELECT hash, type, made, bytes, object, size, digest, refs FROM uwf.node
+               WHERE team = $1 AND hash = ANY ($2)";
+    let rows = connection.client().query(sql, &[&team, &names])?;
+    let (mut nodes, mut elsewhere, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+    for row in &rows {
+        if let Some(bytes) = row.get("bytes") {
+            nodes.push(RemoteNode::in_row(row, bytes)?);
+            continue;
+        }
+        let hash = hash_in(row.get("hash"))?;
+        let nowhere = || FleetError::Damaged { hash, why: "it has neither bytes nor an object".to_owned() };
+        let key = row.get::<_, Option<String>>("object").ok_or_else(nowhere)?;
+        let size = usize::try_from(row.get::<_, i32>("size")).unwrap_or(0);
+        pieces.push(Piece { hash, key, size });
+        elsewhere.push(row);
+    }
+    if pieces.is_empty() {
+        return Ok(nodes);
+    }
+    let objects = connection.objects(team)?.ok_or_else(|| not_set(team))?;
+    for (row, bytes) in elsewhere.into_iter().zip(objects.get(&pieces)?) {
+        nodes.push(RemoteNode::in_row(row, bytes)?);
+    }
+    Ok(nodes)
 }
 
 /// Whether the nodes that both have are the same ones.
@@ -160,8 +201,7 @@ fn check_same(client: &mut Client, team: &str, store: &Store, present: &[&Hash])
 /// # Errors
 /// A node cannot be read, the remote has another one of the same hash, or the connection was lost: the same again goes on.
 pub fn put(
-    client: &mut Client,
-    team: &str,
+    connection: &mut Connection,
     store: &Store,
     (roots, known): (&[Hash], &mut HashSet<Hash>),
 ) -> Result<usize, FleetError> {
@@ -175,18 +215,25 @@ pub fn put(
         nodes.insert(hash, node);
     }
     let order = ordered(nodes.keys().copied(), &|hash| nodes.get(hash).map(|node| node.refs.clone()));
-    let lacking = lacks(client, &nodes)?;
+    let lacking = lacks(connection.client(), &nodes)?;
+    let objects = match lacking.iter().any(|hash| nodes[hash].is_large()) {
+        true => {
+            let team = connection.team().to_owned();
+            connection.objects(&team)?
+        }
+        false => None,
+    };
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for hash in order.iter().filter(|hash| lacking.contains(hash)) {
         let node = &nodes[hash];
         if batch.len() == BATCH || bytes + node.bytes.len() > BATCH_BYTES && !batch.is_empty() {
-            insert(client, team, &std::mem::take(&mut batch))?;
+            put_batch(connection, objects.as_deref(), &std::mem::take(&mut batch))?;
             bytes = 0;
         }
         bytes += node.bytes.len();
         batch.push(node);
     }
-    insert(client, team, &batch)?;
+    put_batch(connection, objects.as_deref(), &batch)?;
     known.extend(order);
     Ok(lacking.len())
 }
@@ -239,9 +286,51 @@ fn same(node: &RemoteNode, row: &Row) -> Result<(), FleetError> {
     }
 }
 
-fn insert(client: &mut Client, team: &str, nodes: &[&RemoteNode]) -> Result<(), FleetError> {
+/// Puts the contents of large ones into the object store, if there is one, and then all rows.
+fn put_batch(
+    connection: &mut Connection,
+    objects: Option<&Objects>,
+    nodes: &[&RemoteNode],
+) -> Result<(), FleetError> {
+    let (client, team) = connection.parts();
+    let large = nodes.iter().filter(|node| node.is_large());
+    let (Some(objects), true) = (objects, large.clone().next().is_some()) else {
+        return insert(client, team, nodes, &BTreeMap::new()).map(|_| ());
+    };
+    // Whoever collects garbage removes a key after its row: one that is put again is another one.
+    let suffix: String = client.query_one("SELECT replace(gen_random_uuid()::text, '-', '')", &[])?.get(0);
+    let key = |node: &RemoteNode| format!("{team}/{}-{suffix}", hex(&node.digest));
+    let piece = |node: &&&RemoteNode| Piece { hash: node.hash, key: key(node), size: node.bytes.len() };
+    let pieces: Vec<(Piece, &[u8])> = large.map(|node| (piece(&node), node.bytes.as_slice())).collect();
+    let keys = pieces.iter().map(|(piece, _)| (piece.hash, piece.key.clone())).collect();
+    let put = objects.put(&pieces).and_then(|()| insert(client, team, nodes, &keys));
+    let unused: Vec<String> = match &put {
+        // Somebody else was faster with some of them.
+        Ok(written) => {
+            keys.into_iter().filter(|(hash, _)| !written.contains(hash)).map(|(_, key)| key).collect()
+        }
+        // The rows may be there.
+        Err(FleetError::Lost { .. }) => Vec::new(),
+        Err(_) => keys.into_values().collect(),
+    };
+    // What stays there takes room, and nothing else: the error of the put says more.
+    objects.remove(&unused).ok();
+    put.map(|_| ())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Puts rows; those of `keys` with a key in place of bytes. Gives which were not there before.
+fn insert(
+    client: &mut Client,
+    team: &str,
+    nodes: &[&RemoteNode],
+    keys: &BTreeMap<Hash, String>,
+) -> Result<HashSet<Hash>, FleetError> {
     if nodes.is_empty() {
-        return Ok(());
+        return Ok(HashSet::new());
     }
     // Whoever puts the same nodes at the same time does so in the same order: nobody waits for the other for ever.
     let mut nodes = nodes.to_vec();
@@ -249,20 +338,27 @@ fn insert(client: &mut Client, team: &str, nodes: &[&RemoteNode]) -> Result<(), 
     let hashes: Vec<&str> = nodes.iter().map(|node| node.hash.as_str()).collect();
     let types: Vec<&str> = nodes.iter().map(|node| node.type_.as_str()).collect();
     let made: Vec<i64> = nodes.iter().map(|node| node.made).collect();
-    let bytes: Vec<&[u8]> = nodes.iter().map(|node| node.bytes.as_slice()).collect();
+    let in_row = |node: &&RemoteNode| !keys.contains_key(&node.hash);
+    let bytes: Vec<Option<&[u8]>> =
+        nodes.iter().map(|node| in_row(node).then_some(node.bytes.as_slice())).collect();
+    let objects: Vec<Option<&str>> =
+        nodes.iter().map(|node| keys.get(&node.hash).map(String::as_str)).collect();
+    let sizes: Vec<i32> =
+        nodes.iter().map(|node| i32::try_from(node.bytes.len()).unwrap_or(i32::MAX)).collect();
     let digests: Vec<&[u8]> = nodes.iter().map(|node| node.digest.as_slice()).collect();
     // Lists of lists are no arrays of the database.
     let refs = |node: &&RemoteNode| node.refs.iter().map(Hash::as_str).collect::<Vec<_>>().join(" ");
     let refs: Vec<String> = nodes.iter().map(refs).collect();
-    let written = client.execute(
-        "INSERT INTO uwf.node (team, hash, type, made, bytes, digest, refs, size)
-         SELECT $1, hash, type, made, bytes, digest, string_to_array(refs, ' '), octet_length(bytes)
-         FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[])
-              AS n (hash, type, made, bytes, digest, refs)
-         ON CONFLICT (team, hash) DO NOTHING",
-        &[&team, &hashes, &types, &made, &bytes, &digests, &refs],
+    let written = client.query(
+        "INSERT INTO uwf.node (team, hash, type, made, bytes, digest, refs, object, size)
+         SELECT $1, hash, type, made, bytes, digest, string_to_array(refs, ' '), object, size
+         FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::int[])
+              AS n (hash, type, made, bytes, digest, refs, object, size)
+         ON CONFLICT (team, hash) DO NOTHING RETURNING hash",
+        &[&team, &hashes, &types, &made, &bytes, &digests, &refs, &objects, &sizes],
     )?;
-    if written < nodes.len() as u64 {
+    let written: HashSet<Hash> = written.iter().map(|row| hash_in(row.get(0))).collect::<Result<_, _>>()?;
+    if written.len() < nodes.len() {
         // Somebody else has put some of them meanwhile.
         let sql = "SELECT hash, digest, refs FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
         for row in client.query(sql, &[&team, &hashes])? {
@@ -270,5 +366,5 @@ fn insert(client: &mut Client, team: &str, nodes: &[&RemoteNode]) -> Result<(), 
             nodes.iter().filter(|node| node.hash == hash).try_for_each(|node| same(node, &row))?;
         }
     }
-    Ok(())
+    Ok(written)
 }

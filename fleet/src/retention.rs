@@ -81,7 +81,7 @@ pub fn export(
         why: "it was removed meanwhile".to_owned(),
     })?;
     let needed = nodes::closure(client, &old.team, &standing.roots())?;
-    nodes::get(client, &old.team, &store, &needed)?;
+    nodes::get_of(connection, &old.team, &store, &needed)?;
     standing.write(&store, &old.thread)?;
     Ok(export::export(&store, &old.thread, out)?.nodes)
 }

@@ -46,7 +46,7 @@ pub(super) use self::log::{LogCommand, LogShow};
 pub(super) use self::mcp::Mcp;
 pub(super) use self::models::Models;
 pub(super) use self::prompt::{PromptCommand, Skill};
-pub(super) use self::remote::{OldStatus, RemoteCommand, RemotePrune, TeamCommand, TeamLimits};
+pub(super) use self::remote::{OldStatus, RemoteCommand, RemotePrune, Setting, TeamCommand, TeamLimits};
 pub(super) use self::replay::Replay;
 pub(super) use self::run::Run;
 pub(super) use self::serve::Serve;

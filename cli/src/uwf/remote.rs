@@ -2,13 +2,14 @@
 
 mod access;
 mod retention;
+mod setting;
 mod status;
 
 use uwf_fleet::schema::{self, Access, VERSIONS};
 use uwf_fleet::view::{RemoteAdded, RemoteMigrated, RemoteRemoved, RemoteRow};
 use uwf_fleet::{Address, Connection, FleetError, remote};
 
-use super::args::RemoteCommand;
+use super::args::{RemoteCommand, Setting};
 use crate::remote::{at, known, named, open};
 use crate::shell::{CliError, Column, Session, render};
 
@@ -28,6 +29,9 @@ pub(super) fn run(session: &mut Session<'_>, command: RemoteCommand) -> Result<u
         RemoteCommand::Migrate { remote } => migrate(session, remote.as_deref()),
         RemoteCommand::Roles { remote, print } => access::roles(session, remote.as_deref(), print),
         RemoteCommand::Team(command) => access::team(session, command),
+        RemoteCommand::Set { remote, setting: Setting::Objects, value, unset: _, team } => {
+            setting::objects(session, &remote, team.as_deref(), value.as_deref())
+        }
         RemoteCommand::Gc { remote, younger, dry_run } => {
             retention::gc(session, remote.as_deref(), &younger, dry_run)
         }

@@ -28,6 +28,7 @@ const TRIES: &[(&str, [bool; 3])] = &[
     ("SELECT * FROM uwf.event WHERE team = 'TEAM'", [true, true, true]),
     ("SELECT * FROM uwf.worker WHERE team = 'TEAM'", [true, true, true]),
     ("SELECT * FROM uwf.team WHERE name = 'TEAM'", [true, true, true]),
+    ("SELECT * FROM uwf.setting WHERE team = 'TEAM'", [true, true, true]),
     ("SELECT * FROM uwf.usage WHERE team = 'TEAM'", [true, true, true]),
     ("SELECT * FROM uwf.member WHERE team = 'TEAM'", [false, false, false]),
     // Nodes: put and confirmed, never changed or removed.
@@ -102,6 +103,12 @@ const TRIES: &[(&str, [bool; 3])] = &[
     ("UPDATE uwf.team SET budget_usd = NULL WHERE name = 'TEAM'", [false, false, false]),
     ("UPDATE uwf.team SET max_nodes = NULL WHERE name = 'TEAM'", [false, false, false]),
     ("INSERT INTO uwf.team (name) VALUES ('x')", [false, false, false]),
+    ("UPDATE uwf.setting SET value = 'file:///mine' WHERE team = 'TEAM'", [false, false, false]),
+    ("DELETE FROM uwf.setting WHERE team = 'TEAM'", [false, false, false]),
+    (
+        "INSERT INTO uwf.setting (team, name, value) VALUES ('TEAM', 'objects', 'file:///mine')",
+        [false, false, false],
+    ),
     ("DELETE FROM uwf.team WHERE name = 'TEAM'", [false, false, false]),
     ("UPDATE uwf.usage SET nodes = 0 WHERE team = 'TEAM'", [false, false, false]),
     ("SELECT uwf.count_usage('TEAM', 0, -1000, 0)", [false, false, false]),
@@ -139,6 +146,7 @@ const FREE: &str =
 /// What there is of each team.
 const ROWS: &str = "
     INSERT INTO uwf.team (name, budget_usd, max_nodes) VALUES ('TEAM', 5, 1000);
+    INSERT INTO uwf.setting (team, name, value) VALUES ('TEAM', 'objects', 'file:///srv');
     INSERT INTO uwf.node (team, hash, digest, type, made, bytes, size)
     VALUES ('TEAM', 'NODE-TEAM', decode(repeat('00', 32), 'hex'), 'T', 1, 'x', 1);
     INSERT INTO uwf.thread (team, id, head, tags, status, workflow, state, lease_until, worker)
@@ -306,10 +314,7 @@ fn what_the_programs_do_is_granted_to_their_roles() {
     let asked = queue::Wished::Asked { worker: Some("w".into()) };
     assert_eq!(queue::wish(&mut submitter, &thread, Wish::Pause, 7).unwrap(), asked);
     let to = RemoteHead::of(&store, &thread).unwrap();
-    {
-        let (client, team) = worker.parts();
-        nodes::put(client, team, &store, (&to.roots(), &mut HashSet::new())).unwrap();
-    }
+    nodes::put(&mut worker, &store, (&to.roots(), &mut HashSet::new())).unwrap();
     heads::keep_variables(&mut worker, &claim.lease, &to.variables).unwrap();
     let step = Advance {
         lease: claim.lease,

@@ -7,6 +7,7 @@ mod tests;
 mod tls;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::error::SqlState;
@@ -15,6 +16,7 @@ use uwf_engine::Env;
 
 use crate::address::{Address, Tls};
 use crate::error::{FleetError, chain};
+use crate::objects::{self, Keys, Objects};
 
 /// How long it may take until there is a connection.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -34,6 +36,9 @@ pub struct Connection {
     team: String,
     /// What was prepared, by its text.
     prepared: HashMap<&'static str, Statement>,
+    keys: Keys,
+    /// The object store that was used last, by its URL.
+    objects: Option<(String, Arc<Objects>)>,
 }
 
 impl std::fmt::Debug for Connection {
@@ -62,7 +67,14 @@ impl Connection {
             }
         };
         let client = connected.map_err(|error| unreachable(&place, address, &error))?;
-        Ok(Connection { client, place, team: String::new(), prepared: HashMap::new() })
+        Ok(Connection {
+            client,
+            place,
+            team: String::new(),
+            prepared: HashMap::new(),
+            keys: Keys::of(env),
+            objects: None,
+        })
     }
 
     /// A statement that the server takes to pieces once a connection.
@@ -104,6 +116,22 @@ impl Connection {
     /// Which server and which database, for people.
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// The object store of a team as it is set now, where it has one.
+    ///
+    /// # Errors
+    /// [`FleetError::Objects`]: it cannot be used from here. The connection was lost.
+    pub(crate) fn objects(&mut self, team: &str) -> Result<Option<Arc<Objects>>, FleetError> {
+        let Some(url) = objects::url_of(&mut self.client, team)? else { return Ok(None) };
+        if let Some((open, objects)) = &self.objects
+            && *open == url
+        {
+            return Ok(Some(Arc::clone(objects)));
+        }
+        let objects = Arc::new(Objects::open(&url, &self.keys)?);
+        self.objects = Some((url, Arc::clone(&objects)));
+        Ok(Some(objects))
     }
 
     /// Asks the database of which team this login is.

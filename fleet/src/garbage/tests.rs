@@ -33,8 +33,7 @@ fn count(postgres: &Postgres) -> i64 {
 }
 
 fn put(at: &mut Connection, store: &Store, roots: &[Hash]) -> usize {
-    let (client, team) = at.parts();
-    nodes::put(client, team, store, (roots, &mut HashSet::new())).unwrap()
+    nodes::put(at, store, (roots, &mut HashSet::new())).unwrap()
 }
 
 /// What a thread needs, as it is known here.

@@ -62,7 +62,7 @@ pub fn restore(
     if !roots.is_empty() {
         let (client, team) = connection.parts();
         let there = nodes::closure(client, team, &roots)?;
-        nodes::get(client, team, store, &there)?;
+        nodes::get(connection, store, &there)?;
         known.extend(there);
     }
     if kept.is_empty() && !heads::is_brought(store, &lease.thread)? {

@@ -52,8 +52,7 @@ impl Stream<'_> {
         let named = roots.clone();
         roots.extend(below.iter().flat_map(RemoteHead::roots));
         if !roots.is_empty() {
-            let (client, team) = connection.parts();
-            nodes::put(client, team, self.store, (&roots, self.known))?;
+            nodes::put(connection, self.store, (&roots, self.known))?;
         }
         let piece = Piece { name, start, bytes: &bytes, nodes: &named };
         match &below {

@@ -19,6 +19,14 @@ CREATE TABLE uwf.team (
 );
 INSERT INTO uwf.team (name) VALUES ('default');
 
+-- What the owner has set for a team; 'objects' is the URL of the store of its large nodes, which never has keys in it.
+CREATE TABLE uwf.setting (
+    team  text COLLATE "C" NOT NULL REFERENCES uwf.team (name) ON DELETE CASCADE,
+    name  text COLLATE "C" NOT NULL CHECK (name IN ('objects')),
+    value text NOT NULL,
+    PRIMARY KEY (team, name)
+);
+
 -- Which team a login belongs to; without a row it is 'default'.
 CREATE TABLE uwf.member (
     login name PRIMARY KEY,
@@ -262,6 +270,7 @@ CREATE TRIGGER leased BEFORE INSERT OR UPDATE OR DELETE ON uwf.variable FOR EACH
 
 -- The owner of the schema keeps it for all teams; everybody else has the rows of a team.
 ALTER TABLE uwf.team     ENABLE ROW LEVEL SECURITY;
+ALTER TABLE uwf.setting  ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.member   ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.node     ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.thread   ENABLE ROW LEVEL SECURITY;
@@ -272,6 +281,7 @@ ALTER TABLE uwf.worker   ENABLE ROW LEVEL SECURITY;
 ALTER TABLE uwf.usage    ENABLE ROW LEVEL SECURITY;
 -- As a subselect the function is asked once a query, not once a row.
 CREATE POLICY of_team ON uwf.team     USING (name = (SELECT uwf.team()));
+CREATE POLICY of_team ON uwf.setting  USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.member   USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.node     USING (team = (SELECT uwf.team()));
 CREATE POLICY of_team ON uwf.thread   USING (team = (SELECT uwf.team()));

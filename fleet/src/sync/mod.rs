@@ -40,8 +40,7 @@ pub fn begin(
     role: Option<&str>,
 ) -> Result<bool, FleetError> {
     let standing = RemoteHead::of(store, thread)?;
-    let (client, team) = connection.parts();
-    nodes::put(client, team, store, (&standing.roots(), &mut HashSet::new()))?;
+    nodes::put(connection, store, (&standing.roots(), &mut HashSet::new()))?;
     heads::begin(connection, store, thread, (&standing, role))
 }
 
@@ -84,7 +83,7 @@ pub fn push(
             }
             continue;
         };
-        bring(client, team, store, &row.standing)?;
+        bring(connection, store, &row.standing)?;
         let steps = match relation(store, thread, &ours, &row.standing)? {
             Relation::Same => return Ok(Pushed::Same),
             Relation::Behind { steps } => return Ok(Pushed::Behind { steps }),
@@ -94,7 +93,7 @@ pub fn push(
             }
             Relation::Ahead { steps } => steps,
         };
-        nodes::put(client, team, store, (&ours.roots(), &mut HashSet::new()))?;
+        nodes::put(connection, store, (&ours.roots(), &mut HashSet::new()))?;
         if move_head(connection, thread, (&row, &ours), role)? {
             return Ok(Pushed::Moved { steps });
         }
@@ -189,12 +188,13 @@ fn move_head(
 }
 
 /// Brings the nodes of a thread here that the store lacks, if it lacks any of the heads; the others are complete then.
-fn bring(client: &mut Client, team: &str, store: &Store, standing: &RemoteHead) -> Result<usize, FleetError> {
+fn bring(connection: &mut Connection, store: &Store, standing: &RemoteHead) -> Result<usize, FleetError> {
     if standing.roots().iter().all(|root| store.has(root)) {
         return Ok(0);
     }
+    let (client, team) = connection.parts();
     let there = nodes::closure(client, team, &standing.roots())?;
-    nodes::get(client, team, store, &there)
+    nodes::get(connection, store, &there)
 }
 
 /// A thread whose nodes were fetched.
@@ -221,7 +221,7 @@ pub fn fetch_nodes(
     let (client, team) = connection.parts();
     let standing = Row::get(client, team, thread)?.standing;
     let there = nodes::closure(client, team, &standing.roots())?;
-    let nodes = nodes::get(client, team, store, &there)?;
+    let nodes = nodes::get(connection, store, &there)?;
     let relation = match thread::stands_at(store, thread)? {
         Some(_) => Some(relation(store, thread, &RemoteHead::of(store, thread)?, &standing)?),
         None => None,
@@ -328,7 +328,7 @@ pub fn fetch(
     let (client, team) = connection.parts();
     let standing = Row::get(client, team, thread)?.standing;
     let there = nodes::closure(client, team, &standing.roots())?;
-    nodes::get(client, team, store, &there)?;
+    nodes::get(connection, store, &there)?;
     standing.write(store, thread)?;
     Ok(standing)
 }

@@ -46,7 +46,7 @@ impl Worker<'_> {
             self.at(link, run, |connection| {
                 let (client, team) = connection.parts();
                 let there = nodes::closure(client, team, &roots)?;
-                nodes::get(client, team, store, &there)?;
+                nodes::get(connection, store, &there)?;
                 known.extend(there);
                 Ok(())
             })?;
@@ -78,10 +78,7 @@ impl Worker<'_> {
         let role = report.played.as_ref().map_or("uwf", |played| played.step.role.as_str());
         let Some(kept) = place.keep(store, &MadeStep { role, head: &report.head })? else { return Ok(None) };
         let roots = kept.workspace.roots();
-        self.at(link, run, |connection| {
-            let (client, team) = connection.parts();
-            nodes::put(client, team, store, (&roots, known))
-        })?;
+        self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
         Ok(Some(kept))
     }
 }

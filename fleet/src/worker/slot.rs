@@ -257,7 +257,7 @@ impl Worker<'_> {
             let (client, team) = connection.parts();
             let standing = heads::read(client, team, thread)?.ok_or_else(|| run.lease.lost())?;
             let mut known = nodes::closure(client, team, &standing.roots())?;
-            nodes::get(client, team, store, &known)?;
+            nodes::get(connection, store, &known)?;
             standing.write(store, thread)?;
             let here = (store, self.host.home());
             let kept = journal::restore(connection, here, (&run.lease, &standing), &mut known)?;
@@ -276,10 +276,7 @@ impl Worker<'_> {
         let to = RemoteHead::of(store, &run.lease.thread)?;
         let roots = to.roots();
         let known = &mut work.known;
-        self.at(link, run, |connection| {
-            let (client, team) = connection.parts();
-            nodes::put(client, team, store, (&roots, known))
-        })?;
+        self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
         let (state, reason) = self.state_after(&to, report);
         let played = report.and_then(|report| report.played.as_ref());
         let record = played.and_then(|played| uwf_engine::thread::detail_of(store, &played.step).ok());
@@ -341,8 +338,7 @@ impl Worker<'_> {
         let standing = RemoteHead::of(store, &run.lease.thread)?;
         let (roots, known) = (standing.roots(), &mut work.known);
         self.at(link, run, |connection| {
-            let (client, team) = connection.parts();
-            nodes::put(client, team, store, (&roots, known))?;
+            nodes::put(connection, store, (&roots, known))?;
             heads::keep_variables(connection, &run.lease, &standing.variables)
         })?;
         Ok(Left::HandBack(match trouble::tells_of_machine(&why) {

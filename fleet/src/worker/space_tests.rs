@@ -117,8 +117,7 @@ fn begun(at: &mut Connection, workspace: impl FnOnce(&Store) -> Workspace) -> Th
     let (store, thread) = (place.store(), place.flow_thread());
     let workspace = workspace(&store);
     sync::begin(at, &store, &thread, Some("writer")).unwrap();
-    let (client, team) = at.parts();
-    crate::nodes::put(client, team, &store, (&workspace.roots(), &mut Default::default())).unwrap();
+    crate::nodes::put(at, &store, (&workspace.roots(), &mut Default::default())).unwrap();
     let terms = Terms { workspace, max_attempts: 2, ..Terms::default() };
     assert_eq!(queue::submit(at, &thread, &terms).unwrap(), Submitted::Is("ready".into()));
     thread

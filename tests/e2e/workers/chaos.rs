@@ -333,8 +333,7 @@ fn whole(fleet: &Fleet, threads: &[ThreadId]) -> usize {
     let mut at = fleet.connection();
     let rows = at.client().query("SELECT hash FROM uwf.node", &[]).unwrap();
     let hashes: Vec<Hash> = rows.iter().map(|row| row.get::<_, String>(0).parse().unwrap()).collect();
-    let (client, team) = at.parts();
-    nodes::get(client, team, &store, &hashes).unwrap();
+    nodes::get(&mut at, &store, &hashes).unwrap();
     for thread in threads {
         sync::fetch(&mut at, &store, thread).unwrap();
         let chain = thread::chain(&store, &thread::head(&store, thread).unwrap().hash).unwrap();

@@ -66,8 +66,7 @@ impl Fleet {
         let (workspace, _) =
             snapshot_of(&store, &self.submitter.workspace(), &uwf_snapshot::Options::default()).unwrap();
         let mut at = self.connection();
-        let (client, team) = at.parts();
-        nodes::put(client, team, &store, (&workspace.roots(), &mut HashSet::new())).unwrap();
+        nodes::put(&mut at, &store, (&workspace.roots(), &mut HashSet::new())).unwrap();
         queue::submit(&mut at, thread, &Terms { workspace, max_attempts: 50, ..Terms::default() }).unwrap();
     }
 

@@ -87,10 +87,36 @@ pub(in crate::uwf) enum RemoteCommand {
     /// Teams of a remote: who is of them, what they may spend and have
     #[command(subcommand)]
     Team(TeamCommand),
+    /// Set where the large pieces of a remote are kept
+    #[command(
+        long_about = "Set where the contents of large nodes (over 256 KiB) of a team are kept: in an object store beside the database. It \
+                      takes the login that owns the tables. Nothing is asked of the store yet, and what is in another one stays there.\n\n\
+                      The URL is s3://BUCKET/PREFIX, with ?region=REGION and &endpoint=URL for a server that is not Amazon's, or \
+                      file:///DIRECTORY, which all machines mount. Plain http is for this machine alone, unless allow_http=true is in the \
+                      URL. Keys are never in it: each program reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of its \
+                      environment.",
+        after_long_help = "Examples:\n  uwf remote set team objects \"s3://acme-uwf/pieces?region=eu-central-1\"\n  uwf remote set team objects \"s3://uwf?endpoint=https://s3.example.org\" --team research\n  uwf remote set team objects --unset"
+    )]
+    Set {
+        /// The remote
+        remote: String,
+        /// What is set
+        setting: Setting,
+        /// What it is: the URL of an object store
+        #[arg(required_unless_present = "unset", conflicts_with = "unset")]
+        value: Option<String>,
+        /// Set it to nothing: large pieces go to the database
+        #[arg(long)]
+        unset: bool,
+        /// The team [default: the one of this login]
+        #[arg(long)]
+        team: Option<String>,
+    },
     /// Remove nodes of a remote that nothing needs any more
     #[command(
         long_about = "Remove nodes of a remote that no thread needs any more, of all teams, while others push and work there. Nodes that \
-                      were put a short time ago are kept, as a push may be going on. It takes the login that owns the tables.",
+                      were put a short time ago are kept, as a push may be going on. What removed nodes have in an object store is removed \
+                      too, with the keys of the environment. It takes the login that owns the tables.",
         after_long_help = "Examples:\n  uwf remote gc team --dry-run\n  uwf remote gc team"
     )]
     Gc {
@@ -133,6 +159,13 @@ pub(in crate::uwf) struct RemotePrune {
     /// Say which they are, and change nothing
     #[arg(long, group = "where")]
     pub(in crate::uwf) dry_run: bool,
+}
+
+/// What can be set for a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::uwf) enum Setting {
+    /// The object store of large pieces
+    Objects,
 }
 
 /// A status of a thread that may be removed.

@@ -1,5 +1,6 @@
 //! `uwf remote gc` and `uwf remote prune`: removing from a remote what nobody needs any more.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde_json::json;
 use uwf_fleet::garbage::{self, Collect, YOUNGEST};
 use uwf_fleet::retention::{self, Old, OldThread};
 use uwf_fleet::schema::Access;
-use uwf_fleet::{Connection, FleetError};
+use uwf_fleet::{Connection, FleetError, objects};
 use uwf_store::atomic_file::AtomicFile;
 
 use crate::remote::{at, named, open};
@@ -29,24 +30,21 @@ pub(super) fn gc(
     }
     let remote = named(session, remote)?;
     let mut connection = open(session, &remote, Access::Write)?;
-    let mut left = 0;
-    let collected = garbage::collect(&mut connection, Collect { younger, dry_run }, &mut |keys| {
-        left += keys.len();
-        Ok(())
-    });
+    let stores = match dry_run {
+        true => BTreeMap::new(),
+        false => objects::all(&mut connection).map_err(at(&remote.name))?,
+    };
+    let what = Collect { younger, dry_run };
+    let collected = garbage::collect(&mut connection, what, &mut |keys| objects::remove(&stores, keys));
     let collected = collected.map_err(at(&remote.name))?;
-    let exit = session.ui.result(&collected, || {
+    session.ui.result(&collected, || {
         let columns =
             ["TEAM", "KEPT", if dry_run { "WOULD GO" } else { "REMOVED" }, "BYTES"].map(Column::new);
         let cells = collected.iter().map(|team| {
             [team.team.clone(), team.kept.to_string(), team.removed.to_string(), team.bytes.to_string()]
         });
         render::table(columns, &cells.collect::<Vec<_>>())
-    })?;
-    if left > 0 {
-        session.ui.warn(&format!("{left} objects of removed nodes are still in the object store"));
-    }
-    Ok(exit)
+    })
 }
 
 pub(super) fn prune(session: &mut Session<'_>, which: &RemotePrune) -> Result<u8, CliError> {

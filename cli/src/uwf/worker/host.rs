@@ -30,7 +30,14 @@ use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 use crate::uwf::args::WorkerArgs;
 
 /// What agents are not given of the environment: what opens the remote is the worker's, and exit statuses are read here.
-const KEPT_BACK: [&str; 3] = ["PGPASSWORD", "PGPASSFILE", "UWF_EXIT"];
+const KEPT_BACK: [&str; 6] = [
+    "PGPASSWORD",
+    "PGPASSFILE",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "UWF_EXIT",
+];
 
 /// How much of what a step says of an error is kept.
 const WORDS: usize = 8 << 10;

@@ -71,14 +71,13 @@ fn planted() -> (Machine, Machine, Hash, [String; 2]) {
 }
 
 fn put(at: &mut Connection, machine: &Machine, hash: Hash) -> Result<usize, FleetError> {
-    let (client, team) = at.parts();
-    nodes::put(client, team, &machine.store, (&[hash], &mut HashSet::new()))
+    nodes::put(at, &machine.store, (&[hash], &mut HashSet::new()))
 }
 
 fn get(at: &mut Connection, machine: &Machine, hash: Hash) -> Result<usize, FleetError> {
     let (client, team) = at.parts();
     let there = nodes::closure(client, team, &[hash])?;
-    nodes::get(client, team, &machine.store, &there)
+    nodes::get(at, &machine.store, &there)
 }
 
 fn is_collision(done: Result<usize, FleetError>, hash: Hash) {

@@ -66,8 +66,7 @@ pub(in crate::uwf::thread) fn start(
 
 /// What of a workspace is nodes.
 fn put_files(connection: &mut Connection, store: &Store, workspace: &Workspace) -> Result<(), FleetError> {
-    let (client, team) = connection.parts();
-    nodes::put(client, team, store, (&workspace.roots(), &mut HashSet::new()))?;
+    nodes::put(connection, store, (&workspace.roots(), &mut HashSet::new()))?;
     Ok(())
 }
 
