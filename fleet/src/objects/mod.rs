@@ -6,11 +6,13 @@
 
 #[cfg(feature = "objects")]
 mod location;
-#[cfg(all(test, feature = "objects"))]
+#[cfg(test)]
+#[cfg(feature = "objects")]
 mod moto;
 #[cfg(feature = "objects")]
 mod store;
-#[cfg(all(test, feature = "objects"))]
+#[cfg(test)]
+#[cfg(feature = "objects")]
 mod tests;
 #[cfg(not(feature = "objects"))]
 mod without;
@@ -72,6 +74,7 @@ pub(crate) struct Piece {
     /// Under which key.
     pub(crate) key: String,
     /// How many bytes it has.
+    #[cfg_attr(not(feature = "objects"), expect(dead_code, reason = "nothing is fetched then"))]
     pub(crate) size: usize,
 }
 

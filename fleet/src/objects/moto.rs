@@ -39,7 +39,8 @@ impl Moto {
             // Not by eprintln!: what a passing test prints is shown to nobody.
             let skipped = "skipped: moto is not here (python3 -m venv target/moto && target/moto/bin/pip install --no-deps \
                            -r tests/moto/requirements.txt)";
-            writeln!(std::io::stderr(), "{skipped}").unwrap();
+            let mut past_the_runner = std::io::stderr();
+            writeln!(past_the_runner, "{skipped}").unwrap();
             return None;
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
