@@ -135,6 +135,11 @@ impl Journal {
         Journal { remote: remote.cloned(), ..self }
     }
 
+    /// Whether another machine may go on with the run.
+    pub(crate) fn is_kept_elsewhere(&self) -> bool {
+        self.remote.is_some()
+    }
+
     /// The recording, of a run that is played again.
     pub(crate) fn recording(&self) -> Option<&SharedRecording> {
         match &self.sink {

@@ -53,8 +53,13 @@ impl React<'_> {
         for (call, output) in calls.iter().zip(outputs) {
             self.answer(call, output, signal.is_some())?;
         }
+        // Elsewhere there is nothing of what a file tool wrote but this.
+        let is_captured = |name: &str| {
+            self.toolbox.changes_unseen(name)
+                || self.journal.is_kept_elsewhere() && !self.toolbox.reads_only(name)
+        };
         if let ([call], None) = (calls, &signal)
-            && self.toolbox.changes_unseen(&call.name)
+            && is_captured(&call.name)
         {
             self.capture(CapturePoint::Call).await?;
         }

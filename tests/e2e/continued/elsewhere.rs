@@ -1,7 +1,7 @@
 //! A step that one machine is in and another one ends: workers that are processes, with homes of their own, of which one is
 //! killed or stopped at many points. With `SWEEP_POINTS=100` in the environment at so many.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,8 @@ use uwf_engine::{AgentCommand, Engine, Env, Homes, StepReport, ThreadId, config,
 use uwf_fleet::fixture::Postgres;
 use uwf_fleet::queue::{self, Claimant, Presence, Terms};
 use uwf_fleet::worker::{Counts, Happening, Host, Settings, Until, WantedStep, Wind, work};
-use uwf_fleet::{Connection, schema, sync};
+use uwf_fleet::workspace::{Workspace, snapshot_of};
+use uwf_fleet::{Connection, nodes, schema, sync};
 use uwf_store::Store;
 
 use super::{Work, command, of_kind, script};
@@ -148,10 +149,21 @@ impl Fleet {
 
     /// The thread of `work` is to be run.
     fn submit(&mut self) {
-        let store = open_store(&self.work.site.home().join(".ocas"), clock).unwrap();
+        self.submit_in(Workspace::default());
+    }
+
+    fn submit_in(&mut self, workspace: Workspace) {
+        let store = self.store();
         let thread = self.work.thread.parse().unwrap();
         assert!(sync::begin(&mut self.at, &store, &thread, None).unwrap());
-        queue::submit(&mut self.at, &thread, &Terms::default()).unwrap();
+        let (client, team) = self.at.parts();
+        nodes::put(client, team, &store, (&workspace.roots(), &mut HashSet::new())).unwrap();
+        queue::submit(&mut self.at, &thread, &Terms { workspace, ..Terms::default() }).unwrap();
+    }
+
+    /// Where `work` was begun.
+    fn store(&self) -> Store {
+        open_store(&self.work.site.home().join(".ocas"), clock).unwrap()
     }
 
     fn worker(&self, (name, site): (&str, &Site)) -> Child {
@@ -439,4 +451,35 @@ fn a_workflow_that_plays_a_role_goes_on_elsewhere_inside_of_its_own_steps() {
         }
         assert!(log.lines().count() >= 3, "{point}: one may have been cut off: {log}");
     }
+}
+
+#[test]
+fn what_a_file_tool_wrote_is_there_on_another_machine() {
+    let write = "{ tool_calls: [{ name: write_file, arguments: { path: new.txt, content: 'by a tool' } }] }"
+        .to_owned();
+    let script = super::play(&[write, command("sleep 5"), command("cat new.txt"), super::ANSWER.to_owned()]);
+    let Some(mut fleet) = Fleet::new(&script, Duration::from_secs(30)) else { return };
+    fleet.work.begin_anew();
+    let (workspace, _) =
+        snapshot_of(&fleet.store(), &fleet.work.site.workspace(), &uwf_snapshot::Options::default()).unwrap();
+    fleet.submit_in(workspace);
+    // The thread that was submitted before does not matter.
+    let forgotten = "DELETE FROM uwf.thread WHERE id <> $1";
+    fleet.at.client().execute(forgotten, &[&fleet.work.thread]).unwrap();
+    let mut worker = fleet.real_worker(&fleet.a);
+    let begun = Instant::now();
+    while of_kind(&lines_of(&fleet.a, &fleet.work.thread), "started").count() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not get on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    fleet.lease_is_over();
+    ended(fleet.real_worker(&fleet.b));
+    assert_eq!((fleet.column("state"), fleet.column("fence")), ("done".into(), "2".into()));
+    let head = fleet.column("head");
+    fleet.b.uwf(&["clone", "team", &fleet.work.thread]).ok();
+    let read = fleet.b.uwf(&["step", "read", &head]).ok().out;
+    assert!(read.contains("by a tool"), "{read}");
+    assert_eq!(fleet.work.asked().values().sum::<u64>(), 4, "nothing is asked twice");
 }
