@@ -14,12 +14,15 @@ use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 pub(crate) use self::names::check_called;
-use crate::queue::Lease;
+use crate::queue::{Lease, cancelled_tags};
 use crate::workspace::Kept;
 use crate::{Connection, FleetError};
 
 /// Where threads that a worker has brought here are noted, among the variables: these it may overwrite and forget.
 pub(crate) const BROUGHT: &str = "@uwf/brought/";
+
+/// The tag of such a note that says for which lease the thread was brought.
+const FENCE: &str = "fence";
 
 /// A variable of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,13 +96,13 @@ impl RemoteHead {
         self.tags.get("status").map_or("idle", String::as_str)
     }
 
-    /// Makes a store's thread stand so; all nodes that it names must be there. What was chosen of who plays, and what weakens
+    /// Makes a store's thread stand so, for the lease with this fence where a worker does it; all nodes that it names must be there. What was chosen of who plays, and what weakens
     /// a sandbox, is not taken over.
     ///
     /// # Errors
     /// [`FleetError::Diverged`], a node is missing or of another kind, a thread that it names as called is here and was not
     /// called by it, or the variables cannot be written.
-    pub fn write(&self, store: &Store, thread: &ThreadId) -> Result<(), FleetError> {
+    pub fn write(&self, store: &Store, thread: &ThreadId, fence: Option<i64>) -> Result<(), FleetError> {
         let named = |prefix: &str, tags| OwnVariable {
             name: format!("{prefix}{thread}"),
             value: self.head,
@@ -115,7 +118,8 @@ impl RemoteHead {
             return Err(FleetError::Diverged { thread: thread.to_string(), here, there: self.head });
         }
         check_called(store, thread, self, was_brought)?;
-        let mark = named(BROUGHT, BTreeMap::new());
+        let fence = fence.map(|fence| (FENCE.to_owned(), fence.to_string()));
+        let mark = named(BROUGHT, fence.into_iter().collect());
         let mark = Some(&mark).filter(|_| was_brought || here.is_none());
         let chosen = |variable: &&OwnVariable| !variable.name.starts_with(OPTIONS);
         let mut changes = removal(store, thread, &self.variables)?;
@@ -166,17 +170,19 @@ pub fn is_brought(store: &Store, thread: &ThreadId) -> Result<bool, FleetError> 
     Ok(store.vars().get_now(&format!("{BROUGHT}{thread}"))?.is_some())
 }
 
-/// Forgets a thread that a worker has brought; one that was here before stays, which is false. The nodes stay until somebody
-/// collects garbage.
+/// Forgets a thread that was brought for a lease; one that was here before stays, and one that was brought for another lease,
+/// which is false. The nodes stay until somebody collects garbage.
 ///
 /// # Errors
 /// The variables cannot be changed.
-pub fn forget(store: &Store, thread: &ThreadId) -> Result<bool, FleetError> {
-    let mark = format!("{BROUGHT}{thread}");
-    if store.vars().get_now(&mark)?.is_none() {
+pub fn forget(store: &Store, lease: &Lease) -> Result<bool, FleetError> {
+    let mark = format!("{BROUGHT}{}", lease.thread);
+    let fence = lease.fence.to_string();
+    let is_own = store.vars().get_now(&mark)?.is_some_and(|mark| mark.tags.get(FENCE) == Some(&fence));
+    if !is_own {
         return Ok(false);
     }
-    thread::remove(store, thread)?;
+    thread::remove(store, &lease.thread)?;
     store.vars().apply(&[VarChange::Remove { name: mark }])?;
     Ok(true)
 }
@@ -312,24 +318,31 @@ pub struct Advance<'a> {
     pub kept: Option<&'a Kept>,
 }
 
-/// A wish and a budget are looked at where the head moves: whoever has made the step does not make another one then.
-const ADVANCE: &str = "
+/// A wish and a budget are looked at where the head moves: whoever has made the step does not make another one then. A thread
+/// that is to be cancelled is that with its last step, unless that has ended it.
+const ADVANCE: &str = concat!(
+    "
     WITH moved AS (
-        SELECT id, CASE WHEN $9 = 'done' THEN 'done'
-                        -- Whoever has it is told, and gives it up.
-                        WHEN wish = 'cancel' THEN 'leased' WHEN $9 <> 'leased' THEN $9 WHEN wish = 'pause' THEN 'paused'
-                        WHEN max_cost_usd <= cost_usd + $10 THEN 'paused' ELSE 'leased' END AS next,
-               CASE WHEN $9 <> 'leased' THEN $12 WHEN wish = 'pause' THEN 'somebody paused it'
+        SELECT id, coalesce(wish = 'cancel' AND $9 <> 'done', false) AS is_cancelled,
+               CASE WHEN wish = 'cancel' THEN 'done' WHEN $9 <> 'leased' THEN $9 WHEN wish = 'pause' THEN 'paused'
+                    WHEN max_cost_usd <= cost_usd + $10 THEN 'paused' ELSE 'leased' END AS next,
+               CASE WHEN wish = 'cancel' THEN NULL WHEN $9 <> 'leased' THEN $12 WHEN wish = 'pause' THEN 'somebody paused it'
                     WHEN max_cost_usd <= cost_usd + $10 THEN format('its steps have cost $%s of $%s', round((cost_usd + $10)::numeric, 4), max_cost_usd)
                END AS because
         FROM uwf.thread WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' AND head = $4 FOR UPDATE)
-    UPDATE uwf.thread AS t SET head = $5, tags = $6, status = $7, role = $8, state = next, reason = because,
+    UPDATE uwf.thread AS t SET head = $5, role = $8,
+        status = CASE WHEN is_cancelled THEN 'cancelled' ELSE $7 END,
+        tags = CASE WHEN is_cancelled THEN ",
+    cancelled_tags!(),
+    " ELSE $6 END,
+        state = next, reason = because,
         steps = steps + (t.head <> $5)::int, cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
         workspace = coalesce($14, workspace),
         wish = CASE WHEN next = 'leased' THEN wish END,
         lease_until = CASE WHEN next = 'leased' THEN clock_timestamp() + make_interval(secs => $13) END,
         ready_at = clock_timestamp(), updated = clock_timestamp()
-    FROM moved WHERE t.team = $1 AND t.id = moved.id RETURNING t.state";
+    FROM moved WHERE t.team = $1 AND t.id = moved.id RETURNING t.state, t.status"
+);
 
 /// Moves a head by compare-and-set with the fence, and in the same transaction all that goes with it. Gives the state of the
 /// thread then. One that is there already, as when the answer was lost, is one's own.
@@ -362,11 +375,11 @@ pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String
         ],
     )?;
     let Some(row) = row else { return already_mine(&mut transaction, team, step) };
-    let state: String = row.get(0);
+    let (state, status): (String, String) = (row.get(0), row.get(1));
     write_variables(&mut transaction, team, &thread, &step.to.variables)?;
     transaction.execute("DELETE FROM uwf.journal WHERE team = $1 AND thread = $2", &[&team, &key])?;
     let data = json!({
-        "from": step.from.as_str(), "to": step.to.head.as_str(), "role": step.played, "status": step.to.status(),
+        "from": step.from.as_str(), "to": step.to.head.as_str(), "role": step.played, "status": status,
         "state": state, "cost_usd": step.cost_usd, "tokens": step.tokens,
         "left_out": step.kept.map_or(&[][..], |kept| &kept.left_out),
     });
@@ -392,10 +405,12 @@ fn already_mine(
         &[&team, &step.lease.thread.as_str()],
     )?;
     match row {
-        // Nobody else makes a node of this hash, or ends the thread at this time.
+        // Nobody else makes a node of this hash, or ends the thread at this time. Whoever has cancelled it meanwhile has changed
+        // the tags alone.
         Some(row)
             if row.get::<_, &str>(0) == step.to.head.as_str()
-                && row.get::<_, serde_json::Value>(2) == json!(step.to.tags) =>
+                && (step.from != step.to.head
+                    || row.get::<_, serde_json::Value>(2) == json!(step.to.tags)) =>
         {
             Ok(row.get(1))
         }

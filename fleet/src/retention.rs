@@ -82,7 +82,7 @@ pub fn export(
     })?;
     let needed = nodes::closure(client, &old.team, &standing.roots())?;
     nodes::get_of(connection, &old.team, &store, &needed)?;
-    standing.write(&store, &old.thread)?;
+    standing.write(&store, &old.thread, None)?;
     Ok(export::export(&store, &old.thread, out)?.nodes)
 }
 

@@ -9,8 +9,7 @@ use std::path::Path;
 use postgres::GenericClient;
 use uwf_engine::home::make_private;
 use uwf_engine::journals::{self, JournalName};
-use uwf_engine::lock::ThreadLock;
-use uwf_engine::thread::{self, HEADS, ThreadId};
+use uwf_engine::thread::{HEADS, ThreadId};
 use uwf_store::{Hash, Store};
 
 use super::rows::{length, offset};
@@ -38,11 +37,11 @@ pub struct Restored {
 
 /// Writes the journals that the remote has of a thread into files below `home`, and fetches the nodes that they name, which are
 /// `known` to be there then. `standing` is how the thread was brought here. What an earlier run has left here is forgotten:
-/// the remote has all that had an effect. A line that is not complete is cut off here and there.
+/// the remote has all that had an effect. A line that is not complete is cut off here and there. Whoever calls this holds the
+/// lock of the thread.
 ///
 /// # Errors
-/// [`FleetError::LeaseLost`], a row or a node is not what it must be, a process of this machine has the thread, the files cannot
-/// be written, or the connection was lost.
+/// [`FleetError::LeaseLost`], a row or a node is not what it must be, the files cannot be written, or the connection was lost.
 pub fn restore(
     connection: &mut Connection,
     (store, home): (&Store, &Path),
@@ -69,9 +68,6 @@ pub fn restore(
         // A thread of this machine, which may be in a step of its own.
         return Ok(Restored::default());
     }
-    let start = thread::head(store, &lease.thread)?.start(store)?;
-    let why = |error: uwf_engine::lock::LockError| malformed_file(lease, &error);
-    let _lock = ThreadLock::acquire(home, &lease.thread, &start.workflow, store.now()).map_err(why)?;
     let called =
         standing.variables.iter().filter_map(|variable| variable.name.strip_prefix(HEADS)?.parse().ok());
     for thread in called.chain([lease.thread]) {

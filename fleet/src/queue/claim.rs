@@ -5,7 +5,7 @@ use std::time::Duration;
 use postgres::Row;
 use uwf_engine::ThreadId;
 
-use super::{Claim, Lease, seconds, thread_in};
+use super::{Claim, Lease, cancelled_tags, seconds, thread_in};
 use crate::{Connection, FleetError};
 
 /// Who claims, and what.
@@ -95,7 +95,8 @@ pub struct Reaped {
 }
 
 /// One that was to be cancelled or paused is that now; of the others, those that were tried too often are dead.
-const REAP: &str = "
+const REAP: &str = concat!(
+    "
     WITH over AS (
         SELECT id FROM uwf.thread
         WHERE team = $1 AND state = 'leased' AND lease_until < clock_timestamp()
@@ -105,8 +106,9 @@ const REAP: &str = "
         SET state = CASE WHEN wish = 'cancel' THEN 'done' WHEN wish = 'pause' THEN 'paused'
                          WHEN attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
             status = CASE WHEN wish = 'cancel' THEN 'cancelled' ELSE status END,
-            tags = CASE WHEN wish = 'cancel' THEN jsonb_build_object('status', 'cancelled', 'completedAt',
-                        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text) ELSE tags END,
+            tags = CASE WHEN wish = 'cancel' THEN ",
+    cancelled_tags!(),
+    " ELSE tags END,
             reason = CASE WHEN wish IS NOT NULL THEN reason WHEN attempts >= max_attempts THEN
                         format('%s workers in a row were not heard of any more while they had it; the last one was %s', attempts, worker)
                         ELSE format('%s was not heard of any more', worker) END,
@@ -117,7 +119,8 @@ const REAP: &str = "
         INSERT INTO uwf.event (team, thread, kind, worker, fence, data)
         SELECT team, id, CASE state WHEN 'dead' THEN 'dead' ELSE 'lost' END, worker, fence,
                jsonb_build_object('reason', reason) FROM freed)
-    SELECT id, worker, state, pg_notify('uwf_ready_' || $1, '') FROM freed";
+    SELECT id, worker, state, pg_notify('uwf_ready_' || $1, '') FROM freed"
+);
 
 /// Frees the threads whose leases are over, for whoever claims them next.
 ///

@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_engine::ThreadId;
 
 use super::wish::Wish;
-use super::{Claimant, Event, Lease, Settled, seconds, tell, tell_ready, thread_in};
+use super::{Claimant, Event, Lease, Settled, cancelled_tags, seconds, tell, tell_ready, thread_in};
 use crate::{Connection, FleetError};
 
 /// The longest that a thread waits after a step of it failed.
@@ -83,7 +83,22 @@ pub enum HandBack {
     Elsewhere(String),
 }
 
-/// Gives a thread back. Answers whether it is dead now: its last attempt was this one.
+const HAND_BACK: &str = concat!(
+    "UPDATE uwf.thread SET
+         state = CASE WHEN wish = 'cancel' THEN 'done' WHEN wish = 'pause' THEN 'paused'
+                      WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
+         status = CASE WHEN wish = 'cancel' THEN 'cancelled' ELSE status END,
+         tags = CASE WHEN wish = 'cancel' THEN ",
+    cancelled_tags!(),
+    " ELSE tags END,
+         attempts = CASE WHEN $4 THEN attempts ELSE greatest(attempts - 1, 0) END,
+         ready_at = clock_timestamp()
+             + make_interval(secs => CASE WHEN $4 THEN least($5, 2 ^ least(attempts, 20)) ELSE $7 END),
+         reason = coalesce($6, reason), wish = NULL, lease_until = NULL, updated = clock_timestamp()
+     WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state"
+);
+
+/// Gives a thread back; one that is to be cancelled or paused is that then. Answers whether it is dead now: its last attempt was this one.
 ///
 /// # Errors
 /// [`FleetError::LeaseLost`], or the connection was lost.
@@ -102,15 +117,7 @@ pub fn hand_back(
     };
     let rest = if matches!(why, HandBack::Elsewhere(_)) { ELSEWHERE } else { 0.0 };
     let row = transaction.query_opt(
-        "UPDATE uwf.thread SET
-             state = CASE WHEN wish = 'pause' THEN 'paused'
-                          WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
-             attempts = CASE WHEN $4 THEN attempts ELSE greatest(attempts - 1, 0) END,
-             ready_at = clock_timestamp()
-                 + make_interval(secs => CASE WHEN $4 THEN least($5, 2 ^ least(attempts, 20)) ELSE $7 END),
-             reason = coalesce($6, reason), wish = CASE WHEN wish = 'pause' THEN NULL ELSE wish END,
-             lease_until = NULL, updated = clock_timestamp()
-         WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state",
+        HAND_BACK,
         &[&team, &lease.thread.as_str(), &lease.fence, &is_failure, &LONGEST, &reason, &rest],
     )?;
     let row = row.ok_or_else(|| lease.lost())?;
@@ -134,7 +141,18 @@ pub fn hand_back(
     Ok(is_dead)
 }
 
-/// Leaves a thread in a state that is not the worker's any more.
+const SETTLE: &str = concat!(
+    "UPDATE uwf.thread SET
+         state = CASE WHEN wish = 'cancel' THEN 'done' ELSE $4 END,
+         status = CASE WHEN wish = 'cancel' AND $4 <> 'done' THEN 'cancelled' ELSE status END,
+         tags = CASE WHEN wish = 'cancel' AND $4 <> 'done' THEN ",
+    cancelled_tags!(),
+    " ELSE tags END,
+         reason = $5, wish = NULL, lease_until = NULL, updated = clock_timestamp()
+     WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state"
+);
+
+/// Leaves a thread in a state that is not the worker's any more; one that is to be cancelled is that then.
 ///
 /// # Errors
 /// [`FleetError::LeaseLost`], or the connection was lost.
@@ -146,16 +164,11 @@ pub fn settle(
 ) -> Result<(), FleetError> {
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
-    let count = transaction.execute(
-        "UPDATE uwf.thread SET state = $4, reason = $5, wish = NULL, lease_until = NULL, updated = clock_timestamp()
-         WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased'",
-        &[&team, &lease.thread.as_str(), &lease.fence, &settled.as_str(), &reason],
-    )?;
-    if count == 0 {
-        return Err(lease.lost());
-    }
+    let row = transaction
+        .query_opt(SETTLE, &[&team, &lease.thread.as_str(), &lease.fence, &settled.as_str(), &reason])?;
+    let row = row.ok_or_else(|| lease.lost())?;
     let data = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
-    let event = Event { kind: settled.as_str(), worker: Some(worker), fence: Some(lease.fence), data };
+    let event = Event { kind: row.get(0), worker: Some(worker), fence: Some(lease.fence), data };
     tell(&mut transaction, team, &lease.thread, &event)?;
     Ok(transaction.commit()?)
 }

@@ -90,6 +90,15 @@ impl Settled {
     }
 }
 
+/// The tags of a thread that is cancelled at this time, in SQL.
+macro_rules! cancelled_tags {
+    () => {
+        "jsonb_build_object('status', 'cancelled', 'completedAt',
+             floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text)"
+    };
+}
+pub(crate) use cancelled_tags;
+
 /// An interval of the database.
 fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::Connection;
 use crate::fixture::{Options, Postgres};
+use crate::heads::{Advance, RemoteHead, advance};
 
 const HEAD: &str = "0000000000001";
 
@@ -313,4 +314,70 @@ fn workers_are_seen_while_they_are_there() {
     assert_eq!((row.get::<_, &str>(0), row.get::<_, i32>(1), row.get::<_, i32>(2)), ("draining", 3, 4));
     go(&mut at, "w").unwrap();
     assert_eq!(at.client().query("SELECT 1 FROM uwf.worker", &[]).unwrap().len(), 0);
+}
+
+#[test]
+fn what_is_to_be_cancelled_is_that_however_its_worker_leaves_it() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let row = |at: &mut Connection, thread: &ThreadId| -> [Option<String>; 4] {
+        let sql = "SELECT state, status, tags ->> 'status', wish FROM uwf.thread WHERE id = $1";
+        let row = at.client().query_one(sql, &[&thread.as_str()]).unwrap();
+        [0, 1, 2, 3].map(|column| row.get(column))
+    };
+    let cancelled =
+        [Some("done"), Some("cancelled"), Some("cancelled"), None].map(|word| word.map(str::to_owned));
+    let mut next = 0;
+    let mut leave = |leave: &dyn Fn(&mut Connection, &Lease)| {
+        next += 1;
+        let thread = ready(&mut at, next, &Terms::default());
+        let lease = one(&mut at, &claimant("a")).unwrap().lease;
+        assert_eq!(
+            wish(&mut at, &thread, Wish::Cancel, 7).unwrap(),
+            Wished::Asked { worker: Some("a".into()) }
+        );
+        leave(&mut at, &lease);
+        row(&mut at, &thread)
+    };
+    for why in [HandBack::Drained, HandBack::Failed("no".into()), HandBack::Elsewhere("no".into())] {
+        assert_eq!(leave(&|at, lease| assert!(!hand_back(at, "a", lease, &why).unwrap())), cancelled);
+    }
+    for settled in [Settled::Dead, Settled::Paused, Settled::Waiting] {
+        let how = (settled, Some("why"));
+        assert_eq!(leave(&|at, lease| settle(at, "a", lease, how).unwrap()), cancelled);
+    }
+    let ended = leave(&|at, lease| settle(at, "a", lease, (Settled::Done, None)).unwrap());
+    assert_eq!(ended, [Some("done"), Some("idle"), None, None].map(|word| word.map(str::to_owned)));
+    let to = |tags: &[(&str, &str)]| RemoteHead {
+        head: "0000000000002".parse().unwrap(),
+        tags: tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        variables: vec![],
+    };
+    for (wanted, tags, found) in [
+        ("leased", &[][..], "cancelled"),
+        ("waiting", &[("status", "suspended")], "cancelled"),
+        ("dead", &[], "cancelled"),
+        ("done", &[("status", "end")], "end"),
+    ] {
+        let to = to(tags);
+        let row = leave(&|at, lease| {
+            let step = Advance {
+                lease: *lease,
+                worker: "a",
+                from: HEAD.parse().unwrap(),
+                to: &to,
+                played: None,
+                role: None,
+                state: wanted,
+                reason: Some("why"),
+                cost_usd: 0.5,
+                tokens: 1,
+                next_lease: Duration::from_secs(60),
+                kept: None,
+            };
+            assert_eq!(advance(at, &step).unwrap(), "done");
+            assert_eq!(advance(at, &step).unwrap(), "done", "whose answer was lost");
+        });
+        assert_eq!(row, [Some("done"), Some(found), Some(found), None].map(|word| word.map(str::to_owned)));
+    }
 }

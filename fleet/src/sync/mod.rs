@@ -329,7 +329,7 @@ pub fn fetch(
     let standing = Row::get(client, team, thread)?.standing;
     let there = nodes::closure(client, team, &standing.roots())?;
     nodes::get(connection, store, &there)?;
-    standing.write(store, thread)?;
+    standing.write(store, thread, None)?;
     Ok(standing)
 }
 

@@ -113,7 +113,7 @@ pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
 }
 
 /// An error for the thread's row, with what is to be done.
-fn told(error: &FleetError) -> String {
+pub(super) fn told(error: &FleetError) -> String {
     let said = crate::error::chain(error);
     error.hint().map_or(said.clone(), |hint| format!("{said} ({hint})"))
 }

@@ -8,6 +8,7 @@ mod counts;
 mod directory;
 mod heart;
 mod link;
+mod outcome;
 mod runs;
 mod slot;
 #[cfg(test)]

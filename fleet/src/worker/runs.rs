@@ -91,12 +91,16 @@ impl Runs {
     pub(super) fn begin(&self, lease: Lease, asked_at: Duration) -> Arc<Run> {
         let standing = Mutex::new(Standing { until: asked_at + self.lease, stopped: None });
         let run = Arc::new(Run { lease, stop: StopSignal::default(), standing });
-        locked(&self.all).insert(lease.thread, Arc::clone(&run));
+        // Whoever had it before has lost it, whether they know it or not.
+        if let Some(earlier) = locked(&self.all).insert(lease.thread, Arc::clone(&run)) {
+            earlier.end(Stopped::Lost);
+        }
         run
     }
 
+    /// A run is over. A later one of the same thread stays.
     pub(super) fn finish(&self, run: &Run) {
-        locked(&self.all).remove(&run.lease.thread);
+        locked(&self.all).retain(|_, other| other.lease != run.lease);
     }
 
     pub(super) fn leases(&self) -> Vec<Lease> {
@@ -155,5 +159,23 @@ impl Runs {
 
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_ends_late_takes_nothing_from_the_next_one_of_its_thread() {
+        let runs = Runs::new(Duration::from_secs(10));
+        let thread = ThreadId::new(1);
+        let lease = |fence| Lease { thread, fence };
+        let (first, second) = (runs.begin(lease(1), now()), runs.begin(lease(2), now()));
+        assert_eq!((first.stopped(), second.stopped()), (Some(Stopped::Lost), None));
+        runs.finish(&first);
+        assert_eq!(runs.leases(), [lease(2)]);
+        runs.finish(&second);
+        assert_eq!(runs.leases(), []);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use uwf_engine::ThreadId;
 use uwf_engine::exec::StepReport;
 use uwf_engine::journals::sink::{KeepAnswer, KeepRequest};
-use uwf_engine::thread::Status;
+use uwf_engine::lock::ThreadLock;
 use uwf_store::Hash;
 
 use super::counts::add;
@@ -19,29 +19,29 @@ use super::link::Link;
 use super::runs::{Run, Stopped, now};
 use super::trouble::{self, Trouble};
 use super::{Happening, Until, WantedStep, Worker};
-use crate::heads::{self, Advance, RemoteHead};
+use crate::heads;
 use crate::journal::{self, Keeper, Restored, Stream};
 use crate::queue::{self, Claim, HandBack, Settled};
-use crate::workspace::{Directory, Kept};
+use crate::workspace::Directory;
 use crate::{FleetError, nodes};
 
 /// How long a slot without work waits before it looks by itself.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What a slot knows of the thread that it has.
-struct Work<'a> {
-    run: &'a Run,
-    claim: &'a Claim,
+pub(super) struct Work<'a> {
+    pub(super) run: &'a Run,
+    pub(super) claim: &'a Claim,
     /// Where the thread stands at the remote.
-    head: Hash,
+    pub(super) head: Hash,
     /// What the remote has.
-    known: HashSet<Hash>,
+    pub(super) known: HashSet<Hash>,
     /// Where it works.
-    place: Place<'a>,
+    pub(super) place: Place<'a>,
     /// How much it has of the journals of the step that is going on.
-    kept: Restored,
+    pub(super) kept: Restored,
     /// How often the step that is going on was tried, this time included.
-    attempts: i32,
+    pub(super) attempts: i32,
 }
 
 impl Worker<'_> {
@@ -49,8 +49,10 @@ impl Worker<'_> {
         let mut link = Link::prepared(|connection| queue::listen(connection, queue::News::Ready));
         let mut trouble = Trouble::default();
         while !self.wind.is_draining() {
-            let asked_at = now();
+            // A lease is counted from before it is asked for, but not from before an outage that was waited for.
+            let mut asked_at = now();
             let claimed = link.patiently(self.open, &|_| self.wind.is_draining(), |connection| {
+                asked_at = now();
                 queue::claim(connection, &self.settings.claimant, 1)
             });
             match claimed.map(|mut claims| claims.pop()) {
@@ -98,25 +100,39 @@ impl Worker<'_> {
                 error => self.host.tell(&Happening::Failed(thread, &error.to_string())),
             }
         }
-        if heads::forget(self.host.store(), thread).is_ok_and(|was_brought| was_brought) {
-            self.host.forget(thread);
-        }
+        self.forget(&run);
         self.runs.finish(&run);
         self.counts.running.fetch_sub(1, Ordering::Relaxed);
         has_failed
     }
 
-    /// How a thread is left that this worker cannot go on with; an error where it no longer has it.
+    /// How a thread is left that this worker cannot go on with; an error where it no longer has it. A step may be paid for by
+    /// then: it is not made again and again for what will not go away.
     fn given_up(&self, thread: &ThreadId, error: FleetError) -> Result<Left, FleetError> {
         if matches!(error, FleetError::LeaseLost { .. }) {
             return Err(error);
         }
-        let why = said(&error);
+        let why = directory::told(&error);
         self.host.tell(&Happening::Failed(thread, &why));
-        Ok(Left::HandBack(match trouble::is_of_machine(&error) {
-            true => HandBack::Elsewhere(why),
-            false => HandBack::Failed(why),
-        }))
+        Ok(match error {
+            FleetError::Refused { .. } | FleetError::NotPermitted { .. } | FleetError::Collision { .. } => {
+                Left::Settle(Settled::Dead, why)
+            }
+            // A run that ends late, or somebody's own: it is no fault of the thread.
+            FleetError::Lock(_) => Left::HandBack(HandBack::Elsewhere(why)),
+            _ if trouble::is_of_machine(&error) => Left::HandBack(HandBack::Elsewhere(why)),
+            _ => Left::HandBack(HandBack::Failed(why)),
+        })
+    }
+
+    /// Forgets what a run has brought here, but not what a later one of the same thread has: that has the thread's lock, or its
+    /// mark.
+    fn forget(&self, run: &Run) {
+        let thread = &run.lease.thread;
+        let Ok(_lock) = ThreadLock::unannounced(self.host.home(), thread) else { return };
+        if heads::forget(self.host.store(), &run.lease).is_ok_and(|was_brought| was_brought) {
+            self.host.forget(thread);
+        }
     }
 
     /// Does something at the remote for a run, for as long as its lease may hold.
@@ -171,7 +187,7 @@ impl Worker<'_> {
             let made = self.make(link, work, (cwd.as_deref(), answer.take()));
             match run.stopped() {
                 Some(Stopped::Lost) => return Err(claim.lease.lost()),
-                Some(Stopped::Cancelled) => return self.cancel(link, work),
+                Some(Stopped::Cancelled) if made.is_err() => return self.cancel(link, work),
                 Some(Stopped::Ended) if made.is_err() => return Ok(Left::HandBack(HandBack::Drained)),
                 _ => {}
             }
@@ -190,6 +206,10 @@ impl Worker<'_> {
                 Ok(kept) => kept,
                 Err(error) => return directory::unkept(error),
             };
+            if run.stopped() == Some(Stopped::Cancelled) {
+                // What the step has made is kept all the same; one that has ended the thread has.
+                uwf_engine::thread::cancel(self.host.store(), &claim.lease.thread).ok();
+            }
             match self.push(link, work, (Some(&report), kept.as_ref()))?.as_str() {
                 "leased" => {}
                 "done" | "dead" => return Ok(Left::Ended),
@@ -258,101 +278,13 @@ impl Worker<'_> {
             let standing = heads::read(client, team, thread)?.ok_or_else(|| run.lease.lost())?;
             let mut known = nodes::closure(client, team, &standing.roots())?;
             nodes::get(connection, store, &known)?;
-            standing.write(store, thread)?;
+            // Nothing is written while a run of it goes on here.
+            let _lock = ThreadLock::unannounced(self.host.home(), thread)?;
+            standing.write(store, thread, Some(run.lease.fence))?;
             let here = (store, self.host.home());
             let kept = journal::restore(connection, here, (&run.lease, &standing), &mut known)?;
             Ok((known, kept))
         })
-    }
-
-    /// Pushes how the thread stands here. Gives the state that it is in at the remote.
-    fn push(
-        &self,
-        link: &mut Link,
-        work: &mut Work<'_>,
-        (report, kept): (Option<&StepReport>, Option<&Kept>),
-    ) -> Result<String, FleetError> {
-        let (store, run) = (self.host.store(), work.run);
-        let to = RemoteHead::of(store, &run.lease.thread)?;
-        let roots = to.roots();
-        let known = &mut work.known;
-        self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
-        let (state, reason) = self.state_after(&to, report);
-        let played = report.and_then(|report| report.played.as_ref());
-        let record = played.and_then(|played| uwf_engine::thread::detail_of(store, &played.step).ok());
-        let tokens = played
-            .and_then(|played| played.step.usage.as_ref())
-            .map_or(0, |usage| usage.input_tokens + usage.output_tokens);
-        let step = Advance {
-            lease: run.lease,
-            worker: &self.settings.claimant.name,
-            from: work.head,
-            to: &to,
-            played: played.map(|played| played.step.role.as_str()),
-            role: report.and_then(|report| report.current_role.as_deref()),
-            state,
-            reason: reason.as_deref(),
-            cost_usd: record.and_then(|record| record.cost).unwrap_or(0.0),
-            tokens: i64::try_from(tokens).unwrap_or(i64::MAX),
-            next_lease: self.settings.claimant.lease,
-            kept,
-        };
-        let asked_at = now();
-        let state = self.at(link, run, |connection| heads::advance(connection, &step))?;
-        if state == "leased" {
-            run.renewed(asked_at, self.settings.claimant.lease);
-        }
-        (work.head, work.attempts) = (to.head, 0);
-        work.kept.lengths.clear();
-        add(&self.counts.steps, u64::from(played.is_some()));
-        self.counts.add_cost(step.cost_usd);
-        if let Some(report) = report {
-            self.host.tell(&Happening::Stepped(&run.lease.thread, report, &state));
-        }
-        Ok(state)
-    }
-
-    /// In which state a thread is after a step, and why.
-    fn state_after(&self, to: &RemoteHead, report: Option<&StepReport>) -> (&'static str, Option<String>) {
-        match report.map(|report| &report.status) {
-            Some(Status::Suspended { message, .. }) => ("waiting", Some(message.clone())),
-            Some(Status::Ended { .. } | Status::Cancelled { .. }) => ("done", None),
-            None if to.status() == "cancelled" => ("done", None),
-            _ => {
-                let paused = report.and_then(|report| report.paused.as_ref());
-                let obstacle = report.and_then(|report| report.obstacle.clone());
-                match (paused, obstacle) {
-                    (Some(paused), _) => ("paused", Some(paused.reason.clone())),
-                    (None, Some(obstacle)) => ("dead", Some(obstacle)),
-                    (None, None) => ("leased", None),
-                }
-            }
-        }
-    }
-
-    /// A step failed: its record, if there is one, is kept, and the thread is tried again later.
-    fn failed(&self, link: &mut Link, work: &mut Work<'_>, why: String) -> Result<Left, FleetError> {
-        let (store, run) = (self.host.store(), work.run);
-        add(&self.counts.failures, 1);
-        self.host.tell(&Happening::Failed(&run.lease.thread, &why));
-        let standing = RemoteHead::of(store, &run.lease.thread)?;
-        let (roots, known) = (standing.roots(), &mut work.known);
-        self.at(link, run, |connection| {
-            nodes::put(connection, store, (&roots, known))?;
-            heads::keep_variables(connection, &run.lease, &standing.variables)
-        })?;
-        Ok(Left::HandBack(match trouble::tells_of_machine(&why) {
-            true => HandBack::Elsewhere(why),
-            false => HandBack::Failed(why),
-        }))
-    }
-
-    /// Gives the thread up, as somebody wants.
-    fn cancel(&self, link: &mut Link, work: &mut Work<'_>) -> Result<Left, FleetError> {
-        // A step that was made just then may have ended it.
-        uwf_engine::thread::cancel(self.host.store(), &work.claim.lease.thread).ok();
-        self.push(link, work, (None, None))?;
-        Ok(Left::Ended)
     }
 
     /// Leaves a thread as it is to be left.

@@ -1,5 +1,6 @@
 //! Workers against a real Postgres, each with a store of its own, and agents that are code.
 
+mod faults;
 mod versions;
 
 use std::path::{Path, PathBuf};
