@@ -299,7 +299,8 @@ impl From<postgres::Error> for FleetError {
         };
         let (code, message) = (db.code(), db.message().to_owned());
         // Classes of SQLSTATE: 08 is about connections, 57P0 says that the server goes down or comes up.
-        if code.code().starts_with("08") || code.code().starts_with("57P0") {
+        let ended = [SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT];
+        if code.code().starts_with("08") || code.code().starts_with("57P0") || ended.contains(code) {
             return FleetError::Lost { why: message };
         }
         if *code == SqlState::INSUFFICIENT_PRIVILEGE {

@@ -307,7 +307,7 @@ fn what_the_programs_do_is_granted_to_their_roles() {
     queue::come(&mut worker, &claimant, &Presence { version: "1".into(), host: "h".into(), parallel: 1 })
         .unwrap();
     let claim = queue::claim(&mut worker, &claimant, 1).unwrap().pop().unwrap();
-    assert_eq!(queue::heartbeat(&mut worker, &claimant, &[claim.lease]).unwrap().len(), 1);
+    assert_eq!(queue::heartbeat(&mut worker, &claimant, &[claim.lease]).unwrap().held.len(), 1);
     assert_eq!(queue::reap(&mut worker).unwrap(), []);
     queue::is_here(&mut worker, "w", ("working", 1)).unwrap();
     queue::waiting(&mut worker).unwrap();

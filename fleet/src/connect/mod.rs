@@ -29,6 +29,10 @@ const IDLE: Duration = Duration::from_secs(15);
 const INTERVAL: Duration = Duration::from_secs(5);
 const RETRIES: u32 = 3;
 
+/// How long it is waited for what somebody else has locked, and after how long a transaction is given up whose program says
+/// nothing more: its locks would keep everybody else waiting.
+const LIMITS: [(&str, &str); 2] = [("lock_timeout", "30s"), ("idle_in_transaction_session_timeout", "1min")];
+
 /// A connection to a remote.
 pub struct Connection {
     client: Client,
@@ -66,7 +70,11 @@ impl Connection {
                 config.ssl_mode(postgres::config::SslMode::Require).connect(tls)
             }
         };
-        let client = connected.map_err(|error| unreachable(&place, address, &error))?;
+        let mut client = connected.map_err(|error| unreachable(&place, address, &error))?;
+        let options = config.get_options().unwrap_or_default();
+        let limits = LIMITS.iter().filter(|(name, _)| !options.contains(name));
+        let limits: String = limits.map(|(name, limit)| format!("SET {name} = '{limit}';")).collect();
+        client.batch_execute(&limits).map_err(|error| unreachable(&place, address, &error))?;
         Ok(Connection {
             client,
             place,

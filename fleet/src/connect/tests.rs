@@ -181,3 +181,26 @@ fn what_another_machine_offers_is_checked_without_being_asked_for() {
     assert_eq!(address("postgres://anna@db.example.org/uwf"), crate::address::Tls::VerifyFull);
     assert_eq!(address("postgres://anna@127.0.0.1/uwf"), crate::address::Tls::Disable);
 }
+
+#[test]
+fn nobody_waits_for_ever_for_what_another_has_locked() {
+    let Some(postgres) = Postgres::start() else { return };
+    let limits = |query: &str| {
+        let address: Address = format!("{}{query}", postgres.url()).parse().unwrap();
+        let mut connection = Connection::open(&address, &Env::default()).unwrap();
+        ["lock_timeout", "idle_in_transaction_session_timeout"].map(|name| {
+            connection.client().query_one(&format!("SHOW {name}"), &[]).unwrap().get::<_, String>(0)
+        })
+    };
+    assert_eq!(limits(""), ["30s", "1min"]);
+    assert_eq!(limits("?options=-c%20lock_timeout%3D5s"), ["5s", "1min"]);
+    // A transaction whose program says nothing more is given up, which is a connection that was lost.
+    let short = "?options=-c%20idle_in_transaction_session_timeout%3D10ms";
+    let address: Address = format!("{}{short}", postgres.url()).parse().unwrap();
+    let mut connection = Connection::open(&address, &Env::default()).unwrap();
+    let mut transaction = connection.transaction().unwrap();
+    transaction.execute("SELECT pg_advisory_xact_lock(1)", &[]).unwrap();
+    thread::sleep(std::time::Duration::from_millis(300));
+    let error: FleetError = transaction.execute("SELECT 1", &[]).unwrap_err().into();
+    assert!(error.is_passing(), "{error:?}");
+}

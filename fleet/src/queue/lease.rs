@@ -1,6 +1,6 @@
 //! What a worker does with what it has: says that it is alive, and gives it back. Each names the fence.
 
-use postgres::{GenericClient, Row, Transaction};
+use postgres::{GenericClient, Transaction};
 use serde_json::json;
 use uwf_engine::ThreadId;
 
@@ -23,7 +23,31 @@ pub struct Beat {
     pub wish: Option<Wish>,
 }
 
-/// Says that a worker still works on these, for another lease. Those that are not in the answer it has no longer.
+/// The answer to heartbeats. Leases that it does not name the worker has no longer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beats {
+    /// The threads that the worker has, for another lease.
+    pub held: Vec<Beat>,
+    /// Those that somebody else has locked just now: they have the lease of before, and are to be asked for again.
+    pub locked: Vec<ThreadId>,
+}
+
+/// A row that somebody has locked keeps no other one from its lease.
+const HEARTBEAT: &str = "
+    WITH mine AS (
+        SELECT t.id, t.wish FROM uwf.thread AS t JOIN unnest($2::text[], $3::bigint[]) AS m (id, fence) USING (id, fence)
+        WHERE t.team = $1 AND t.state = 'leased'),
+    free AS (
+        SELECT t.id FROM uwf.thread AS t JOIN unnest($2::text[], $3::bigint[]) AS m (id, fence) USING (id, fence)
+        WHERE t.team = $1 AND t.state = 'leased' FOR NO KEY UPDATE OF t SKIP LOCKED),
+    held AS (
+        UPDATE uwf.thread AS t SET lease_until = clock_timestamp() + make_interval(secs => $4)
+        FROM free WHERE t.team = $1 AND t.id = free.id RETURNING t.id, t.wish)
+    SELECT id, wish, true AS held FROM held
+    UNION ALL
+    SELECT id, wish, false FROM mine WHERE id NOT IN (SELECT id FROM free)";
+
+/// Says that a worker still works on these, for another lease.
 ///
 /// # Errors
 /// The database fails, or the connection was lost.
@@ -31,19 +55,20 @@ pub fn heartbeat(
     connection: &mut Connection,
     claimant: &Claimant,
     leases: &[Lease],
-) -> Result<Vec<Beat>, FleetError> {
+) -> Result<Beats, FleetError> {
     let (client, team) = connection.parts();
     let ids: Vec<&str> = leases.iter().map(|lease| lease.thread.as_str()).collect();
     let fences: Vec<i64> = leases.iter().map(|lease| lease.fence).collect();
-    let rows = client.query(
-        "UPDATE uwf.thread AS t SET lease_until = clock_timestamp() + make_interval(secs => $4)
-         FROM unnest($2::text[], $3::bigint[]) AS mine (id, fence)
-         WHERE t.team = $1 AND t.id = mine.id AND t.fence = mine.fence AND t.state = 'leased'
-         RETURNING t.id, t.wish",
-        &[&team, &ids, &fences, &seconds(claimant.lease)],
-    )?;
-    let of = |row: &Row| Ok(Beat { thread: thread_in(row, "id")?, wish: Wish::in_row(row) });
-    rows.iter().map(of).collect()
+    let rows = client.query(HEARTBEAT, &[&team, &ids, &fences, &seconds(claimant.lease)])?;
+    let mut beats = Beats::default();
+    for row in &rows {
+        let thread = thread_in(row, "id")?;
+        match row.get("held") {
+            true => beats.held.push(Beat { thread, wish: Wish::in_row(row) }),
+            false => beats.locked.push(thread),
+        }
+    }
+    Ok(beats)
 }
 
 /// Holds a lease until the end of the transaction: nobody else gets the thread meanwhile.

@@ -23,7 +23,7 @@ use uwf_store::Hash;
 
 pub use self::budget::{Waiting, is_empty, is_spent, waiting};
 pub use self::claim::{Claimant, Reaped, claim, reap};
-pub use self::lease::{Beat, HandBack, check_held, hand_back, heartbeat, made_progress, settle};
+pub use self::lease::{Beat, Beats, HandBack, check_held, hand_back, heartbeat, made_progress, settle};
 pub use self::listen::{News, listen, wait};
 pub use self::presence::{Presence, come, go, is_here};
 pub use self::submit::{Submitted, Terms, submit};

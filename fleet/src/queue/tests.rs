@@ -129,13 +129,13 @@ fn who_has_lost_the_lease_is_refused_everywhere() {
     let mut at = postgres.connection();
     let thread = ready(&mut at, 1, &Terms::default());
     let old = one(&mut at, &short("slow")).unwrap().lease;
-    assert_eq!(heartbeat(&mut at, &short("slow"), &[old]).unwrap(), [Beat { thread, wish: None }]);
+    assert_eq!(heartbeat(&mut at, &short("slow"), &[old]).unwrap().held, [Beat { thread, wish: None }]);
     assert_eq!(reap(&mut at).unwrap(), []);
     thread::sleep(Duration::from_millis(60));
     let reaped = reap(&mut at).unwrap();
     assert_eq!(reaped, [Reaped { thread, worker: Some("slow".into()), is_dead: false }]);
     let refused = |at: &mut Connection| {
-        assert_eq!(heartbeat(at, &short("slow"), &[old]).unwrap(), []);
+        assert_eq!(heartbeat(at, &short("slow"), &[old]).unwrap(), Beats::default());
         let team = at.team().to_owned();
         let mut transaction = at.transaction().unwrap();
         let held = check_held(&mut transaction, &team, &old);
@@ -259,7 +259,7 @@ fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
         assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
     }
     let lease = claims.iter().find(|claim| claim.lease.thread == run).unwrap().lease;
-    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap()[0].wish, Some(Wish::Cancel));
+    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap().held[0].wish, Some(Wish::Cancel));
     // Whoever cannot be told any more has it no longer either.
     thread::sleep(Duration::from_millis(60));
     assert_eq!(reap(&mut at).unwrap().len(), 1);
@@ -299,7 +299,7 @@ fn a_crash_of_the_database_keeps_what_was_acknowledged() {
     assert!(error.is_passing(), "{error:?}");
     postgres.restart();
     let mut at = postgres.connection();
-    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap(), [Beat { thread, wish: None }]);
+    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap().held, [Beat { thread, wish: None }]);
 }
 
 #[test]
@@ -380,4 +380,25 @@ fn what_is_to_be_cancelled_is_that_however_its_worker_leaves_it() {
         });
         assert_eq!(row, [Some("done"), Some(found), Some(found), None].map(|word| word.map(str::to_owned)));
     }
+}
+
+#[test]
+fn a_locked_row_keeps_no_other_thread_from_its_lease() {
+    let Some(postgres) = Postgres::start() else { return };
+    let (mut at, mut other) = (postgres.connection(), postgres.connection());
+    let (free, locked) = (ready(&mut at, 1, &Terms::default()), ready(&mut at, 2, &Terms::default()));
+    let claims = claim(&mut at, &short("w"), 2).unwrap();
+    let leases: Vec<Lease> = claims.iter().map(|claim| claim.lease).collect();
+    let mut transaction = other.transaction().unwrap();
+    let lock = "SELECT FROM uwf.thread WHERE id = $1 FOR UPDATE";
+    transaction.execute(lock, &[&locked.as_str()]).unwrap();
+    let beat = |thread| Beat { thread, wish: None };
+    let beats = heartbeat(&mut at, &claimant("w"), &leases).unwrap();
+    assert_eq!(beats, Beats { held: vec![beat(free)], locked: vec![locked] });
+    // It has the lease of before, and that one ends.
+    drop(transaction);
+    thread::sleep(Duration::from_millis(60));
+    assert_eq!(reap(&mut at).unwrap().iter().map(|reaped| reaped.thread).collect::<Vec<_>>(), [locked]);
+    let beats = heartbeat(&mut at, &claimant("w"), &leases).unwrap();
+    assert_eq!(beats, Beats { held: vec![beat(free)], locked: vec![] });
 }

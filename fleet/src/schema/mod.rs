@@ -115,6 +115,8 @@ pub fn present(client: &mut Client) -> Result<Option<Present>, FleetError> {
 /// The login may not change the schema, or the database fails; nothing was changed.
 pub fn migrate(connection: &mut Connection, versions: &Versions) -> Result<(i32, i32), FleetError> {
     let mut transaction = connection.client().transaction()?;
+    // Whoever uses the tables may take longer than a step of theirs does.
+    transaction.batch_execute("SET LOCAL lock_timeout = '10min'")?;
     // Any number does; it is that of nothing else.
     transaction.execute("SELECT pg_advisory_xact_lock(7811887311)", &[])?;
     let there: Option<String> = transaction.query_one("SELECT to_regclass('uwf.version')::text", &[])?.get(0);

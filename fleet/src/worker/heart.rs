@@ -64,7 +64,10 @@ impl Worker<'_> {
         }
         if !leases.is_empty() {
             let beats = queue::heartbeat(connection, &self.settings.claimant, leases)?;
-            self.runs.answered(leases, asked_at, &beats);
+            // Of a row that is locked nothing is known: it is asked for again before its lease is over.
+            let is_told = |lease: &&Lease| !beats.locked.contains(&lease.thread);
+            let told: Vec<Lease> = leases.iter().filter(is_told).copied().collect();
+            self.runs.answered(&told, asked_at, &beats.held);
         }
         queue::reap(connection)?;
         let state = if self.wind.is_draining() { "draining" } else { "working" };

@@ -81,9 +81,10 @@ impl WorkspaceError {
             WorkspaceError::Foreign { branch, repository, ours, .. } => Some(format!(
                 "keep that commit under another name, then `git push --force {repository} {ours}:refs/heads/{branch}`"
             )),
-            WorkspaceError::Refused { .. } => {
-                Some("see that workers may push branches uwf/*, then `uwf thread retry`".to_owned())
-            }
+            WorkspaceError::Refused { .. } => Some(
+                "see that workers may push branches uwf/*, then `uwf thread resume THREAD --remote NAME`"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
