@@ -59,7 +59,7 @@ fn overview(name: &str, found: &Overview, now: u64) -> Markup {
         @if found.dead.is_empty() { p .empty { "None." } }
         @else {
             (table("Dead threads", &["Thread", "Workflow", "Why", "#Ago"], &found.dead.iter().map(|row| dead(row, now)).collect::<Vec<_>>()))
-            p { code { "uwf thread retry THREAD --remote " (visible(name)) } " has one tried again, "
+            p { code { "uwf thread resume THREAD --remote " (visible(name)) } " has one tried again, "
                 code { "uwf thread cancel THREAD --remote " (visible(name)) } " gives it up." }
         }
     }

@@ -3,7 +3,7 @@
 //! A step that panics, runs out of memory or is killed is one failed attempt, and nothing of the other threads. Told to stop, such
 //! a process ends its agent; it is told so by the kernel, too, when the worker is killed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -29,15 +29,16 @@ use super::told::Told;
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 use crate::uwf::args::WorkerArgs;
 
-/// What agents are not given of the environment: what opens the remote is the worker's, and exit statuses are read here.
-const KEPT_BACK: [&str; 6] = [
-    "PGPASSWORD",
-    "PGPASSFILE",
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "UWF_EXIT",
-];
+/// What opens the objects of the remote, and what would have the step exit otherwise than is read here.
+const KEPT_BACK: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "UWF_EXIT"];
+
+/// What steps have of the environment: what opens the remote (`PG…`) and its objects is the worker's.
+fn of_steps(env: &Env) -> Env {
+    let is_kept_back = |name: &OsStr| {
+        name.as_encoded_bytes().starts_with(b"PG") || KEPT_BACK.iter().any(|kept| name == *kept)
+    };
+    env.iter().filter(|(name, _)| !is_kept_back(name)).collect()
+}
 
 /// How much of what a step says of an error is kept.
 const WORDS: usize = 8 << 10;
@@ -65,8 +66,7 @@ impl StepProcess {
     ) -> Result<StepProcess, CliError> {
         let homes = session.homes()?;
         let program = session.program.clone().and_then(|program| program.into_os_string().into_string().ok());
-        let mut env: Env =
-            session.env.iter().filter(|(name, _)| KEPT_BACK.iter().all(|kept| name != kept)).collect();
+        let mut env = of_steps(&session.env);
         env.set("UWF_HOME", &homes.uwf);
         env.set("OCAS_HOME", &homes.ocas);
         let spaces = workspaces((&session.env, &homes, &session.cwd), &args.shared_roots)?;
@@ -298,5 +298,29 @@ impl Words<'_> {
         }
         all.reverse();
         all.join(": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_not_told_where_the_remote_is_and_what_opens_it() {
+        let env: Env = [
+            ("PGPASSWORD", "s3cret"),
+            ("PGPASSFILE", "/home/anna/.pgpass"),
+            ("PGHOST", "db.example.org"),
+            ("PGUSER", "anna"),
+            ("PGSSLKEY", "/home/anna/key"),
+            ("AWS_SECRET_ACCESS_KEY", "s3cret"),
+            ("UWF_EXIT", "simple"),
+            ("HOME", "/home/anna"),
+            ("XPG", "x"),
+        ]
+        .into_iter()
+        .collect();
+        let steps = of_steps(&env);
+        assert_eq!(steps.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["HOME", "XPG"]);
     }
 }

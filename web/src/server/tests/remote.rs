@@ -71,7 +71,7 @@ async fn a_remote_is_shown_and_is_not_asked_for_each_page() {
         "$0.5000",
         "<svg",
         "data-topic=\"remote\"",
-        "uwf thread retry THREAD --remote lab",
+        "uwf thread resume THREAD --remote lab",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
