@@ -111,3 +111,37 @@ fn what_is_old_is_exported_removed_and_collected() {
     let left: i64 = postgres.client().query_one("SELECT count(*) FROM uwf.node", &[]).unwrap().get(0);
     assert_eq!(left, 0);
 }
+
+#[test]
+fn a_thread_that_cannot_be_exported_stays_and_the_others_go() {
+    let Some(postgres) = Postgres::start() else { return };
+    let place = place(&postgres);
+    let (damaged, sound) = (place.thread("one"), place.thread("two"));
+    let mut at = postgres.connection();
+    for thread in [&damaged, &sound] {
+        uwf_fleet::sync::begin(&mut at, &place.store(), thread, None).unwrap();
+    }
+    let old = "UPDATE uwf.thread SET state = 'done', status = 'end', tags = '{\"status\": \"end\", \"completedAt\": \"7\"}',
+                   updated = updated - interval '99 days'";
+    let mut client = postgres.client();
+    client.batch_execute(old).unwrap();
+    // The oldest one, which is the first.
+    let older = "UPDATE uwf.thread SET updated = updated - interval '1 day' WHERE id = $1 RETURNING head";
+    let head: String = client.query_one(older, &[&damaged.as_str()]).unwrap().get(0);
+    assert_eq!(client.execute("DELETE FROM uwf.node WHERE hash = $1", &[&head]).unwrap(), 1);
+    let dir = place.homes().uwf.join("archive");
+    let prune = || place.uwf(&["remote", "prune", "--older-than", "90d", "--export", dir.to_str().unwrap()]);
+    let pruned = prune();
+    assert_eq!((pruned.exit, pruned.json()["removed"].as_array().unwrap().len()), (1, 1), "{pruned:?}");
+    assert_eq!(pruned.json()["removed"][0]["thread"], sound.as_str());
+    assert_eq!(pruned.json()["kept"][0]["thread"], damaged.as_str());
+    assert!(pruned.err.contains(&format!("warning: thread {damaged} cannot be exported")), "{pruned:?}");
+    assert!(dir.join(format!("default/{sound}.jsonl")).exists());
+    assert!(!dir.join(format!("default/{damaged}.jsonl")).exists());
+    assert_eq!(prune().json()["removed"], json!([]));
+    // A directory that cannot be made ends it.
+    std::fs::write(place.path().join("file"), "").unwrap();
+    let file = place.path().join("file");
+    let stopped = place.uwf(&["remote", "prune", "--older-than", "90d", "--export", file.to_str().unwrap()]);
+    assert!(stopped.exit == 1 && stopped.err.contains("cannot write"), "{stopped:?}");
+}
