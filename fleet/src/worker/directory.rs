@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use uwf_engine::exec::StepReport;
 use uwf_engine::thread;
@@ -9,10 +10,10 @@ use uwf_store::Hash;
 
 use super::Worker;
 use super::link::Link;
-use super::runs::Run;
+use super::runs::{Run, Stopped};
 use super::slot::Left;
 use crate::queue::{Claim, HandBack, Settled};
-use crate::workspace::{Directory, Kept, MadeStep, Shared, Workspace, WorkspaceError};
+use crate::workspace::{Directory, Halt, HaltWish, Kept, MadeStep, Shared, Workspace, WorkspaceError};
 use crate::{FleetError, nodes};
 
 /// The directory of a thread, where this worker makes such.
@@ -23,7 +24,7 @@ impl Worker<'_> {
     pub(super) fn directory(
         &self,
         link: &mut Link,
-        (run, claim): (&Run, &Claim),
+        (run, claim): (&Arc<Run>, &Claim),
         (known, latest): (&mut HashSet<Hash>, Option<&Hash>),
     ) -> Result<Place<'_>, FleetError> {
         let workspace = Workspace::of(&claim.workspace)?;
@@ -51,7 +52,7 @@ impl Worker<'_> {
                 Ok(())
             })?;
         }
-        spaces.open(store, (&claim.lease, &workspace), latest).map(Some)
+        spaces.open(store, (&claim.lease, &workspace), latest, halting(run)).map(Some)
     }
 
     /// Where the next step works. A role that is asked again works where it did.
@@ -83,10 +84,22 @@ impl Worker<'_> {
     }
 }
 
+/// What ends the commands that are run for a thread.
+fn halting(run: &Arc<Run>) -> Arc<HaltWish> {
+    let run = Arc::clone(run);
+    Arc::new(move || {
+        run.stopped().map(|why| match why {
+            Stopped::Lost => Halt::Now,
+            Stopped::Cancelled | Stopped::Ended => Halt::Soon,
+        })
+    })
+}
+
 /// What becomes of a thread whose directory cannot be made.
 pub(super) fn without(error: FleetError) -> Result<Left, FleetError> {
     match error {
         FleetError::LeaseLost { .. } => Err(error),
+        FleetError::Workspace(WorkspaceError::Stopped) => Ok(Left::HandBack(HandBack::Drained)),
         FleetError::Workspace(error @ (WorkspaceError::Invalid { .. } | WorkspaceError::Foreign { .. })) => {
             Ok(Left::Settle(Settled::Dead, told(&error.into())))
         }
@@ -101,6 +114,7 @@ pub(super) fn without(error: FleetError) -> Result<Left, FleetError> {
 /// and again for what will not go away.
 pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
     match error {
+        FleetError::Workspace(WorkspaceError::Stopped) => Ok(Left::HandBack(HandBack::Drained)),
         FleetError::Workspace(ref passing) if passing.is_passing() => {
             Ok(Left::HandBack(HandBack::Failed(told(&error))))
         }

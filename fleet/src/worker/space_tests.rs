@@ -43,8 +43,15 @@ impl Machine {
         let shared = shared.iter().map(|(name, path)| ((*name).to_owned(), path.to_path_buf())).collect();
         let env =
             ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
-        let spaces =
-            Workspaces { root: dir.path().join("spaces"), shared, options: Options::default(), env, kept: 2 };
+        let spaces = Workspaces {
+            root: dir.path().join("spaces"),
+            shared,
+            repositories: Vec::new(),
+            git_limit: Duration::from_secs(600),
+            options: Options::default(),
+            env,
+            kept: 2,
+        };
         Machine { store: place.store(), home: place.homes().uwf, place, spaces, _dir: dir }
     }
 
@@ -363,7 +370,11 @@ fn repository(dir: &Path) -> PathBuf {
 }
 
 fn branch_of(dir: &Path, bare: &Path) -> (Machine, Machine, Workspace) {
-    let machine = || Machine::new(&[("here", dir)]);
+    let machine = || {
+        let mut machine = Machine::new(&[]);
+        machine.spaces.repositories.push(dir.to_owned());
+        machine
+    };
     let value = json!({"kind": "git", "repository": bare, "base": "main"});
     (machine(), machine(), Workspace::of(&value).unwrap())
 }
@@ -450,7 +461,7 @@ fn a_push_whose_head_did_not_move_is_replaced_and_a_stale_worker_replaces_nothin
     assert_eq!(git(&bare, &["rev-list", "--count", &format!("main..{branch}")]), "1");
     // One that was stopped all the while has the lease of before, and the branch as it was.
     let lease = queue::Lease { thread, fence: 1 };
-    let opened = a.spaces.open(store, (&lease, &workspace), None);
+    let opened = a.spaces.open(store, (&lease, &workspace), None, std::sync::Arc::new(|| None));
     assert!(matches!(opened, Err(FleetError::LeaseLost { .. })));
     // Somebody's own commit stays.
     let clone = dir.path().join("clone");
@@ -471,10 +482,7 @@ fn a_repository_that_refuses_is_told_of_and_the_step_is_not_made_again() {
     let dir = tempfile::tempdir().unwrap();
     let bare = repository(dir.path());
     let (a, _, workspace) = branch_of(dir.path(), &bare);
-    let hook = bare.join("hooks/pre-receive");
-    fs::create_dir_all(bare.join("hooks")).unwrap();
-    fs::write(&hook, "#!/bin/sh\necho 'no robots here' >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    git(&bare, &["config", "receive.hideRefs", "refs/heads/uwf"]);
     let thread = begun(&mut at, |_| workspace);
     a.turn(&postgres, &|cwd| {
         fs::write(cwd.join("kept"), "new").unwrap();
@@ -483,7 +491,7 @@ fn a_repository_that_refuses_is_told_of_and_the_step_is_not_made_again() {
     assert_eq!(column(&mut at, "state", &thread), "dead");
     let reason = column(&mut at, "reason", &thread);
     assert!(
-        reason.contains("refuses the commit of the step") && reason.contains("no robots here"),
+        reason.contains("refuses the commit of the step") && reason.contains("deny updating a hidden ref"),
         "{reason}"
     );
     // One that is not there is tried again.

@@ -58,6 +58,9 @@ pub enum WorkspaceError {
         /// Where the thread is.
         ours: Commit,
     },
+    /// The worker wanted to be done with the thread before git was.
+    #[error("the worker was told to stop, or lost the lease, before git was done")]
+    Stopped,
     /// A snapshot cannot be taken or made a directory.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),

@@ -4,6 +4,11 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::WorkspaceError;
+use super::error::disk;
+use super::halt::{Halting, TICK};
 
 /// The lock of a directory, for as long as this value lives.
 #[derive(Debug)]
@@ -25,10 +30,18 @@ impl Hold {
         })
     }
 
-    /// Takes it when nobody else has it any more.
-    pub(super) fn wait(root: &Path, name: &str) -> io::Result<Hold> {
-        let held = Hold::locked(root, name, &|file| file.lock().map(|()| true))?;
-        Ok(held.expect("it was waited for"))
+    /// Takes it when nobody else has it any more; none where that takes longer than a command may.
+    pub(super) fn wait(root: &Path, name: &str, halting: &Halting) -> Result<Option<Hold>, WorkspaceError> {
+        let begun = Instant::now();
+        loop {
+            if let Some(hold) = Hold::take(root, name).map_err(disk("lock", root))? {
+                return Ok(Some(hold));
+            }
+            if begun.elapsed() >= halting.limit {
+                return Ok(None);
+            }
+            halting.pause(TICK)?;
+        }
     }
 
     fn locked(root: &Path, name: &str, lock: &dyn Fn(&File) -> io::Result<bool>) -> io::Result<Option<Hold>> {

@@ -7,6 +7,7 @@
 
 mod error;
 mod git;
+mod halt;
 mod hold;
 mod place;
 mod private;
@@ -14,6 +15,7 @@ mod repository;
 mod value;
 
 pub use self::error::WorkspaceError;
+pub use self::halt::{Halt, HaltWish};
 pub use self::place::{Directory, Kept, MadeStep, Workspaces, snapshot_of};
 pub use self::repository::{Commit, Repository};
 pub use self::value::{Base, Below, Branch, Files, Shared, Workspace};

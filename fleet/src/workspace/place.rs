@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use uwf_engine::{Env, ThreadId, thread};
 use uwf_snapshot::{CaptureNotice, Options, Snapshot, Why, escaped};
@@ -10,7 +12,7 @@ use uwf_store::{Hash, Store};
 use super::git::Checkout;
 use super::private::{Private, place_in, prune};
 use super::value::{Below, Branch, Files, Shared, Workspace};
-use super::{WorkspaceError, private};
+use super::{HaltWish, WorkspaceError, private};
 use crate::FleetError;
 use crate::queue::Lease;
 
@@ -21,6 +23,11 @@ pub struct Workspaces {
     pub root: PathBuf,
     /// The shared file systems, by the name or the path that threads tell them by. A thread works in none but these.
     pub shared: BTreeMap<String, PathBuf>,
+    /// Below these are the repositories that threads may name by a path. What is in a repository is trusted more than a shared
+    /// directory is: nothing below a shared file system is one.
+    pub repositories: Vec<PathBuf>,
+    /// How long one command of git may take, and how long it is waited for another thread's use of the same repository.
+    pub git_limit: Duration,
     /// How large a snapshot may be, and what no file may hold that is kept.
     pub options: Options,
     /// What git is told of the environment.
@@ -77,7 +84,8 @@ struct Own {
 
 impl Workspaces {
     /// Makes the directory of a claimed thread: as it was at the thread's head, or as a snapshot `latest` of a step that was
-    /// interrupted has it. Whatever that needs of nodes must be in the store.
+    /// interrupted has it. Whatever that needs of nodes must be in the store. `wish` ends commands of git, here and while files
+    /// are kept.
     ///
     /// # Errors
     /// [`WorkspaceError::NotHere`] where another machine may have it; else it cannot be made.
@@ -86,11 +94,14 @@ impl Workspaces {
         store: &Store,
         (lease, workspace): (&Lease, &Workspace),
         latest: Option<&Hash>,
+        wish: Arc<HaltWish>,
     ) -> Result<Directory<'_>, FleetError> {
         let kind = match workspace {
             Workspace::Shared(shared) => Kind::Shared(self.shared(store, &lease.thread, shared)?),
             Workspace::Snapshot(files) => Kind::Own(Box::new(self.files(store, lease, files, latest)?)),
-            Workspace::Git(branch) => Kind::Own(Box::new(self.branch(store, lease, branch, latest)?)),
+            Workspace::Git(branch) => {
+                Kind::Own(Box::new(self.branch(store, (lease, branch), latest, wish)?))
+            }
         };
         Ok(Directory { spaces: self, workspace: workspace.clone(), kind })
     }
@@ -114,15 +125,12 @@ impl Workspaces {
     fn branch(
         &self,
         store: &Store,
-        lease: &Lease,
-        branch: &Branch,
+        (lease, branch): (&Lease, &Branch),
         latest: Option<&Hash>,
+        wish: Arc<HaltWish>,
     ) -> Result<Own, FleetError> {
-        if let Some(path) = branch.repository.path() {
-            self.within_shared(&path)?;
-        }
         let mut private = Private::open(&self.root, lease)?;
-        let checkout = Checkout::open(self, branch, lease)?;
+        let checkout = Checkout::open(self, (branch, lease), wish)?;
         private.make(&mut |dir| checkout.write(dir))?;
         let options = Options { ignored: false, ..self.options.clone() };
         let tree = private.capture(store, &options)?.tree;
@@ -154,8 +162,7 @@ impl Workspaces {
     /// A path that is in one of the shared roots.
     fn within_shared(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
         let whole = path.canonicalize().map_err(|_| missing(path))?;
-        let roots = self.shared.values().filter_map(|root| root.canonicalize().ok());
-        match roots.into_iter().any(|root| whole.starts_with(root)) {
+        match is_below(&whole, self.shared.values()) {
             true => Ok(whole),
             false => Err(WorkspaceError::NotHere {
                 what: format!("{} is in no directory that this worker lets threads work in", path.display()),
@@ -163,6 +170,34 @@ impl Workspaces {
             }),
         }
     }
+
+    /// Where a repository that is a path really is, if threads may name it and none can write there but through git.
+    pub(super) fn within_repositories(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
+        let whole = path.canonicalize().map_err(|_| missing(path))?;
+        if is_below(&whole, self.shared.values()) {
+            return Err(WorkspaceError::NotHere {
+                what: format!(
+                    "{} is in a shared root, where threads can change its settings",
+                    path.display()
+                ),
+                hint:
+                    "move it to a directory that no thread works in, and name that with `--repository-root`"
+                        .to_owned(),
+            });
+        }
+        match is_below(&whole, self.repositories.iter()) {
+            true => Ok(whole),
+            false => Err(WorkspaceError::NotHere {
+                what: format!("{} is in no directory whose repositories this worker uses", path.display()),
+                hint: "`uwf worker --repository-root DIR` allows those in a directory".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Whether a path that has no symlinks is in one of these directories.
+fn is_below<'a>(whole: &Path, roots: impl Iterator<Item = &'a PathBuf>) -> bool {
+    roots.filter_map(|root| root.canonicalize().ok()).any(|root| whole.starts_with(root))
 }
 
 fn missing(path: &Path) -> WorkspaceError {

@@ -36,6 +36,10 @@ impl FromStr for Repository {
             return Err(format!("cannot be read: {FORMS}"));
         }
         if let Some(path) = text.strip_prefix("file://").or(text.starts_with('/').then_some(text)) {
+            // git decodes a URL: the path that is checked must be the one that it opens.
+            if path != text && path.contains('%') {
+                return Err("has a % in it: give the path as it is, without file://".to_owned());
+            }
             let leaves = Path::new(path).components().any(|part| part == Component::ParentDir);
             return match path.starts_with('/') && !leaves {
                 true => Ok(Repository(text.to_owned())),
@@ -151,6 +155,9 @@ mod tests {
             "s3cret",
             "./s3cret",
             "/srv/../s3cret",
+            "file:///srv/%2e%2e/s3cret",
+            "file:///srv/%2E./s3cret",
+            "file:///s3cret%2Fx",
             "",
             "https:///s3cret",
             "https://example.org/s3cret\nx",

@@ -51,7 +51,7 @@ pub(in crate::uwf) struct SubmitTerms {
     /// everywhere [default: the directory that it was begun in]
     #[arg(long, value_name = "NAME|DIR", requires = "remote")]
     pub(in crate::uwf) root: Option<String>,
-    /// git: the repository, without a login
+    /// git: the repository, without a login; a path must be in a `uwf worker --repository-root` of the worker
     #[arg(long, value_name = "URL", requires = "remote")]
     pub(in crate::uwf) repository: Option<String>,
     /// git: the branch or commit that the thread's own branch begins at

@@ -36,6 +36,9 @@ pub(in crate::uwf) struct WorkerArgs {
     /// A directory on a shared file system in which threads may work: under a name that they tell it by, or as it is
     #[arg(long = "shared-root", value_name = "[NAME=]DIR", value_parser = shared_root)]
     pub(in crate::uwf) shared_roots: Vec<(String, PathBuf)>,
+    /// A directory whose git repositories threads may name by their paths; not one that threads can write to
+    #[arg(long = "repository-root", value_name = "DIR", value_parser = absolute)]
+    pub(in crate::uwf) repository_roots: Vec<PathBuf>,
     /// End when no thread that it could take is ready or being run
     #[arg(long, conflicts_with = "once")]
     pub(in crate::uwf) until_empty: bool,
@@ -65,6 +68,11 @@ fn shared_root(text: &str) -> Result<(String, PathBuf), String> {
         true => Err("expected an absolute directory, or NAME=DIR with one".to_owned()),
         false => Ok((name.to_owned(), PathBuf::from(dir))),
     }
+}
+
+fn absolute(text: &str) -> Result<PathBuf, String> {
+    let dir = PathBuf::from(text);
+    if dir.is_absolute() { Ok(dir) } else { Err("expected an absolute directory".to_owned()) }
 }
 
 fn metrics(text: &str) -> Result<SocketAddr, String> {

@@ -69,7 +69,7 @@ impl StepProcess {
         let mut env = of_steps(&session.env);
         env.set("UWF_HOME", &homes.uwf);
         env.set("OCAS_HOME", &homes.ocas);
-        let spaces = workspaces((&session.env, &homes, &session.cwd), &args.shared_roots)?;
+        let spaces = workspaces((&session.env, &homes, &session.cwd), args)?;
         Ok(StepProcess {
             store: session.store()?,
             homes,

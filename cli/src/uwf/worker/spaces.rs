@@ -1,15 +1,20 @@
 //! What this machine has for the directories that threads work in.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use uwf_engine::home::{Env, HomeError, Homes, make_private};
 use uwf_fleet::workspace::Workspaces;
 
 use crate::eval::configured;
 use crate::shell::CliError;
+use crate::uwf::args::WorkerArgs;
 
 /// The variable that says where directories of threads are made.
 const DIRECTORY: &str = "UWF_WORKER_DIR";
+
+/// How long one command of git may take.
+const GIT_LIMIT: Duration = Duration::from_secs(600);
 
 /// How many directories of threads that are not worked on stay for the next time.
 const KEPT: usize = 8;
@@ -20,7 +25,7 @@ const KEPT: usize = 8;
 /// Nothing says where directories are to be made, or what is configured of snapshots cannot be read.
 pub(super) fn workspaces(
     (env, homes, cwd): (&Env, &Homes, &Path),
-    shared: &[(String, PathBuf)],
+    args: &WorkerArgs,
 ) -> Result<Workspaces, CliError> {
     let root = root(env, cwd)?;
     // Commands of a model's see nothing below the homes, agents' directories must not be there.
@@ -36,8 +41,15 @@ pub(super) fn workspaces(
     let root = root.canonicalize().unwrap_or(root);
     let configured = env.clone().with_dotenv(&homes.uwf.join(".env"))?;
     let options = configured::snapshots((&configured, &homes.uwf))?;
-    let shared = shared.iter().cloned().collect();
-    let spaces = Workspaces { root, shared, options, env: env.clone(), kept: KEPT };
+    let spaces = Workspaces {
+        root,
+        shared: args.shared_roots.iter().cloned().collect(),
+        repositories: args.repository_roots.clone(),
+        git_limit: GIT_LIMIT,
+        options,
+        env: env.clone(),
+        kept: KEPT,
+    };
     // What a worker that was killed has left here.
     spaces.prune();
     Ok(spaces)

@@ -1,21 +1,17 @@
 //! git as it is run here: no hooks, no helpers of a URL's choice, no prompts, no settings of a repository that an agent has
 //! touched. It never looks at a directory that an agent works in.
 
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use uwf_engine::Env;
 
+use super::group::{self, Ended};
 use crate::workspace::WorkspaceError;
-
-/// How long one command may take.
-const LONGEST: Duration = Duration::from_secs(600);
-
-/// How often it is looked whether it has ended.
-const TICK: Duration = Duration::from_millis(5);
+use crate::workspace::halt::Halting;
 
 /// What git is told of the environment: where programs and credentials are, and the network.
 const TOLD: [&str; 22] = [
@@ -59,6 +55,24 @@ const SETTINGS: [&str; 12] = [
     "push.gpgSign=false",
 ];
 
+/// What git starts for a repository that is a path. It does not pass our settings on to that, and the repository's own, and its
+/// hooks, are of whoever can write there.
+macro_rules! served {
+    ($service:literal) => {
+        concat!(
+            "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true \
+             -c receive.denyCurrentBranch=refuse -c receive.autogc=false -c gc.auto=0 -c maintenance.auto=false ",
+            $service
+        )
+    };
+}
+
+/// For `fetch` and `ls-remote` from a path.
+pub(super) const UPLOAD_PACK: &str = concat!("--upload-pack=", served!("upload-pack"));
+
+/// For `push` to a path.
+pub(super) const RECEIVE_PACK: &str = concat!("--receive-pack=", served!("receive-pack"));
+
 /// What a command has said.
 pub(super) struct Said {
     pub(super) is_success: bool,
@@ -82,6 +96,7 @@ pub(super) fn command(env: &Env, repository: &Path) -> Command {
         env.text("GIT_SSH_COMMAND").unwrap_or("ssh").to_owned() + " -oBatchMode=yes -oConnectTimeout=20";
     git.env("GIT_SSH_COMMAND", ssh).env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "");
     git.env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh").env("LC_ALL", "C");
+    git.env("GIT_NO_LAZY_FETCH", "1");
     git.arg("--git-dir").arg(repository);
     SETTINGS.iter().for_each(|setting| {
         git.args(["-c", setting]);
@@ -92,64 +107,44 @@ pub(super) fn command(env: &Env, repository: &Path) -> Command {
 /// What writes that which a command reads.
 pub(super) type Input<'a> = dyn FnMut(&mut dyn Write) -> Result<(), WorkspaceError> + Send + 'a;
 
-/// Runs a command to its end; `input` writes what it reads.
-pub(super) fn run(mut command: Command, input: Option<&mut Input<'_>>) -> Result<Said, WorkspaceError> {
+/// Runs a command to its end, or to that of `halting`; `input` writes what it reads.
+pub(super) fn run(
+    halting: &Halting,
+    mut command: Command,
+    input: Option<&mut Input<'_>>,
+) -> Result<Said, WorkspaceError> {
+    halting.check()?;
     let mut child = started(&mut command, input.is_some())?;
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (mut stdin, mut stdout, mut stderr) = pipes;
-    let (written, status, out, err) = thread::scope(|scope| {
-        let writer = scope.spawn(move || match (input, stdin.take()) {
+    let stdin = child.stdin.take();
+    let (written, ended) = thread::scope(|scope| {
+        let writer = scope.spawn(move || match (input, stdin) {
             (Some(input), Some(mut pipe)) => input(&mut pipe),
             _ => Ok(()),
         });
-        let out = scope.spawn(move || all_of(stdout.as_mut()));
-        let err = scope.spawn(move || all_of(stderr.as_mut()));
-        let status = ended(&mut child);
-        let written = writer.join().unwrap_or(Ok(()));
-        (written, status, out.join().unwrap_or_default(), err.join().unwrap_or_default())
+        let ended = group::end_of(&mut child, halting);
+        (writer.join().unwrap_or(Ok(())), ended)
     });
-    let is_success = status.is_some_and(|status| status.success());
+    let Ended { is_success, out, err } = match ended? {
+        Some(ended) => ended,
+        None => {
+            let why = format!("it took more than {} seconds", halting.limit.as_secs());
+            return Ok(Said { is_success: false, out: Vec::new(), why });
+        }
+    };
     if is_success {
         written?;
     }
-    let why = match status {
-        None => format!("it took more than {} minutes", LONGEST.as_secs() / 60),
-        Some(_) => masked(&String::from_utf8_lossy(&err)),
-    };
-    Ok(Said { is_success, out, why })
+    Ok(Said { is_success, out, why: masked(&String::from_utf8_lossy(&err)) })
 }
 
+/// Starts a command in a process group of its own.
 pub(super) fn started(command: &mut Command, is_told: bool) -> Result<Child, WorkspaceError> {
     command.stdin(if is_told { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     command.spawn().map_err(|error| WorkspaceError::NotHere {
         what: format!("git cannot be run on this machine: {error}"),
         hint: "install git, or leave the thread to a worker that has it".to_owned(),
     })
-}
-
-/// Waits for the end of a command; none where that took too long.
-fn ended(child: &mut Child) -> Option<std::process::ExitStatus> {
-    let begun = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) if begun.elapsed() < LONGEST => thread::sleep(TICK),
-            _ => {
-                child.kill().ok();
-                child.wait().ok();
-                return None;
-            }
-        }
-    }
-}
-
-fn all_of(pipe: Option<&mut impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        pipe.read_to_end(&mut bytes).ok();
-    }
-    bytes
 }
 
 /// The last lines of what git says, with no login in a URL.

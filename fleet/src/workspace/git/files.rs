@@ -12,6 +12,7 @@ use std::thread;
 
 use super::command::{Said, run, started};
 use crate::workspace::error::disk;
+use crate::workspace::halt::Halting;
 use crate::workspace::{Commit, WorkspaceError};
 
 /// The mode of a directory that is another repository.
@@ -47,12 +48,13 @@ pub(super) fn is_plain(path: &Path) -> bool {
 
 /// Writes the files of a commit into an empty directory. Gives what git says where it fails.
 pub(super) fn write(
+    halting: &Halting,
     (mut list, mut read): (Command, Command),
     commit: &Commit,
     dir: &Path,
 ) -> Result<Option<Said>, WorkspaceError> {
     list.args(["ls-tree", "-r", "-z", "--full-tree", commit.as_str()]);
-    let said = run(list, None)?;
+    let said = run(halting, list, None)?;
     if !said.is_success {
         return Ok(Some(said));
     }
@@ -71,7 +73,10 @@ pub(super) fn write(
         });
         let mut out = BufReader::new(stdout.expect("it is piped"));
         let mut made = HashSet::new();
-        let done = files.iter().try_for_each(|file| one(file, dir, &mut out, &mut made));
+        let done = files.iter().try_for_each(|file| {
+            halting.check()?;
+            one(file, dir, &mut out, &mut made)
+        });
         drop(out);
         done
     });

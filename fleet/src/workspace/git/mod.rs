@@ -10,19 +10,24 @@
 mod command;
 mod commit;
 mod files;
+mod group;
+#[cfg(test)]
+mod tests;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 use uwf_engine::home::{make_private, remove_directory};
 use uwf_snapshot::Snapshot;
 use uwf_store::{Hash, Store};
 
-use self::command::{Said, command, run};
+use self::command::{Input, RECEIVE_PACK, Said, UPLOAD_PACK, command, run};
 use super::error::disk;
+use super::halt::Halting;
 use super::hold::Hold;
-use super::{Branch, Commit, MadeStep, WorkspaceError, Workspaces};
+use super::{Branch, Commit, HaltWish, MadeStep, WorkspaceError, Workspaces};
 use crate::FleetError;
 use crate::queue::Lease;
 
@@ -40,7 +45,11 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
 pub(super) struct Checkout {
     mirror: PathBuf,
     env: uwf_engine::Env,
+    halting: Halting,
     branch: Branch,
+    /// Where git is to look for the repository: a path is the one that was checked.
+    remote: OsString,
+    is_path: bool,
     lease: Lease,
     /// The commit of the thread's head.
     at: Commit,
@@ -50,30 +59,59 @@ pub(super) struct Checkout {
 
 impl Checkout {
     /// Fetches what the thread needs, and sees that the branch may be pushed.
-    pub(super) fn open(spaces: &Workspaces, branch: &Branch, lease: &Lease) -> Result<Checkout, FleetError> {
+    pub(super) fn open(
+        spaces: &Workspaces,
+        (branch, lease): (&Branch, &Lease),
+        wish: Arc<HaltWish>,
+    ) -> Result<Checkout, FleetError> {
+        let path = branch.repository.path().map(|path| spaces.within_repositories(&path)).transpose()?;
+        let is_path = path.is_some();
+        let remote = path.map_or_else(|| branch.repository.as_str().into(), PathBuf::into_os_string);
         let mirrors = spaces.root.join(MIRRORS);
         make_private(&mirrors).map_err(disk("make the directory", &mirrors))?;
         let name = blake3::hash(branch.repository.as_str().as_bytes()).to_hex()[..32].to_owned();
-        let _hold = Hold::wait(&mirrors, &name).map_err(disk("lock", &mirrors))?;
         let mirror = mirrors.join(name + ".git");
         let placeholder = "0".repeat(40).parse().expect("it is 40 digits");
         let mut this = Checkout {
             mirror,
             env: spaces.env.clone(),
+            halting: Halting::new(wish, spaces.git_limit),
             branch: branch.clone(),
+            remote,
+            is_path,
             lease: *lease,
             at: placeholder,
             there: None,
         };
+        let _hold = this.hold()?;
         this.begin()?;
         Ok(this)
+    }
+
+    /// The mirror for this thread alone.
+    fn hold(&self) -> Result<Hold, WorkspaceError> {
+        let mirrors = self.mirror.parent().unwrap_or(&self.mirror);
+        let name = self.mirror.file_stem().unwrap_or_default().to_string_lossy();
+        Hold::wait(mirrors, &name, &self.halting)?.ok_or_else(|| WorkspaceError::Git {
+            doing: "lock the mirror of",
+            repository: self.branch.repository.clone(),
+            why: format!("another thread has used it for {} seconds", self.halting.limit.as_secs()),
+        })
+    }
+
+    fn run(
+        &self,
+        command: std::process::Command,
+        input: Option<&mut Input<'_>>,
+    ) -> Result<Said, WorkspaceError> {
+        run(&self.halting, command, input)
     }
 
     fn begin(&mut self) -> Result<(), FleetError> {
         if !self.mirror.join("HEAD").is_file() {
             let mut init = command(&self.env, &self.mirror);
             init.args(["init", "--quiet", "--bare", "--template="]);
-            self.expect("make a mirror of", run(init, None)?)?;
+            self.expect("make a mirror of", self.run(init, None)?)?;
         }
         let refs = self.refs()?;
         let find = |name: &str| refs.iter().find(|(found, _)| found == name).map(|(_, id)| id.clone());
@@ -103,10 +141,10 @@ impl Checkout {
         let (name, at) = (self.kept_as(), self.at.clone());
         let mut keep = self.git();
         keep.args(["update-ref", &name, at.as_str()]);
-        self.expect("note a commit of", run(keep, None)?)?;
+        self.expect("note a commit of", self.run(keep, None)?)?;
         let mut dry = self.push_of(&at);
-        dry.arg("--dry-run").arg(self.branch.repository.as_str()).arg(self.refspec(&at));
-        Ok(self.expect("push to", run(dry, None)?)?)
+        dry.arg("--dry-run").arg(&self.remote).arg(self.refspec(&at));
+        Ok(self.expect("push to", self.run(dry, None)?)?)
     }
 
     fn git(&self) -> std::process::Command {
@@ -139,13 +177,14 @@ impl Checkout {
     fn refs(&self) -> Result<Vec<(String, Commit)>, WorkspaceError> {
         let mut list = self.git();
         let base = self.branch.base.as_str();
-        list.args(["ls-remote", self.branch.repository.as_str(), &self.name(), "HEAD"]);
+        list.arg("ls-remote").args(self.is_path.then_some(UPLOAD_PACK));
+        list.arg(&self.remote).args([&self.name(), "HEAD"]);
         list.args([
             format!("refs/heads/{base}"),
             format!("refs/tags/{base}"),
             format!("refs/tags/{base}^{{}}"),
         ]);
-        let said = run(list, None)?;
+        let said = self.run(list, None)?;
         if !said.is_success {
             return Err(self.failed("reach", &said));
         }
@@ -161,7 +200,7 @@ impl Checkout {
         let has = || {
             let mut has = self.git();
             has.args(["rev-parse", "--quiet", "--verify", &format!("{commit}^{{tree}}")]);
-            run(has, None).is_ok_and(|said| said.is_success)
+            self.run(has, None).is_ok_and(|said| said.is_success)
         };
         if has() {
             return Ok(());
@@ -173,8 +212,9 @@ impl Checkout {
         for wanted in [(Some(DEPTH), vec![commit.to_string()]), (None, whole.to_vec())] {
             let mut fetch = self.git();
             fetch.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"]);
-            fetch.args(wanted.0).arg(self.branch.repository.as_str()).args(wanted.1);
-            let said = run(fetch, None)?;
+            fetch.args(self.is_path.then_some(UPLOAD_PACK));
+            fetch.args(wanted.0).arg(&self.remote).args(wanted.1);
+            let said = self.run(fetch, None)?;
             if has() {
                 return Ok(());
             }
@@ -191,7 +231,7 @@ impl Checkout {
     fn check_ours(&self, commit: &Commit) -> Result<(), FleetError> {
         let mut show = self.git();
         show.args(["cat-file", "commit", commit.as_str()]);
-        let said = run(show, None)?;
+        let said = self.run(show, None)?;
         self.expect(
             "read a commit of",
             Said { is_success: said.is_success, out: vec![], why: said.why.clone() },
@@ -214,7 +254,7 @@ impl Checkout {
 
     /// Writes the files of the thread's head into an empty directory.
     pub(super) fn write(&self, dir: &Path) -> Result<(), WorkspaceError> {
-        files::write((self.git(), self.git()), &self.at, dir)
+        files::write(&self.halting, (self.git(), self.git()), &self.at, dir)
             .and_then(|said| said.map_or(Ok(()), |said| Err(self.failed("read the files of", &said))))
     }
 
@@ -225,9 +265,8 @@ impl Checkout {
         (before, after): (&Hash, &Snapshot),
         step: &MadeStep<'_>,
     ) -> Result<Commit, FleetError> {
-        let mirrors = self.mirror.parent().unwrap_or(&self.mirror).to_owned();
-        let name = self.mirror.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let _hold = Hold::wait(&mirrors, &name).map_err(disk("lock", &mirrors))?;
+        self.halting.keeps();
+        let _hold = self.hold()?;
         let changes = commit::changes(store, before, after, &self.submodules()?)?;
         if changes.is_empty() && self.there.as_ref() == Some(&self.at) {
             return Ok(self.at.clone());
@@ -246,7 +285,7 @@ impl Checkout {
     fn submodules(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
         let mut list = self.git();
         list.args(["ls-tree", "-r", "-z", "--full-tree", self.at.as_str()]);
-        let said = run(list, None)?;
+        let said = self.run(list, None)?;
         if !said.is_success {
             return Err(self.failed("read the files of", &said));
         }
@@ -271,11 +310,11 @@ impl Checkout {
         };
         let mut import = self.git();
         import.args(["fast-import", "--quiet", "--done", "--force"]);
-        let said = run(import, Some(&mut |out| commit::write(store, &head, changes, out)))?;
+        let said = self.run(import, Some(&mut |out| commit::write(store, &head, changes, out)))?;
         self.expect("commit to the mirror of", said)?;
         let mut parse = self.git();
         parse.args(["rev-parse", "--verify", &kept_as]);
-        let said = run(parse, None)?;
+        let said = self.run(parse, None)?;
         said.text().parse().map_err(|_| self.failed("read a commit of", &said))
     }
 
@@ -283,6 +322,7 @@ impl Checkout {
         let mut push = self.git();
         let there = self.there.as_ref().map_or("", Commit::as_str);
         push.args(["push", "--quiet", "--no-verify"]);
+        push.args(self.is_path.then_some(RECEIVE_PACK));
         push.arg(format!("--force-with-lease={}:{there}", self.name()));
         push
     }
@@ -292,8 +332,8 @@ impl Checkout {
         let mut pauses = PAUSES.iter();
         loop {
             let mut push = self.push_of(commit);
-            push.arg(self.branch.repository.as_str()).arg(self.refspec(commit));
-            let said = run(push, None)?;
+            push.arg(&self.remote).arg(self.refspec(commit));
+            let said = self.run(push, None)?;
             if said.is_success {
                 return Ok(());
             }
@@ -301,7 +341,7 @@ impl Checkout {
                 Ok(refs) => refs.into_iter().find(|(name, _)| *name == self.name()).map(|(_, id)| id),
                 Err(error) => match pauses.next() {
                     Some(pause) => {
-                        thread::sleep(*pause);
+                        self.halting.pause(*pause)?;
                         continue;
                     }
                     None => return Err(error.into()),
@@ -343,7 +383,7 @@ impl Checkout {
         for args in commands {
             let mut git = command(&self.env, &unfinished);
             git.args(args);
-            self.expect("give an agent the history of", run(git, None)?)?;
+            self.expect("give an agent the history of", self.run(git, None)?)?;
         }
         let git = files.join(".git");
         remove_directory(&git).map_err(disk("remove", &git))?;
