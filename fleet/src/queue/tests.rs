@@ -316,15 +316,17 @@ fn workers_are_seen_while_they_are_there() {
     assert_eq!(at.client().query("SELECT 1 FROM uwf.worker", &[]).unwrap().len(), 0);
 }
 
+/// State, status, the status that its tags tell, and what is wished.
+fn row(at: &mut Connection, thread: &ThreadId) -> [Option<String>; 4] {
+    let sql = "SELECT state, status, tags ->> 'status', wish FROM uwf.thread WHERE id = $1";
+    let row = at.client().query_one(sql, &[&thread.as_str()]).unwrap();
+    [0, 1, 2, 3].map(|column| row.get(column))
+}
+
 #[test]
 fn what_is_to_be_cancelled_is_that_however_its_worker_leaves_it() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
-    let row = |at: &mut Connection, thread: &ThreadId| -> [Option<String>; 4] {
-        let sql = "SELECT state, status, tags ->> 'status', wish FROM uwf.thread WHERE id = $1";
-        let row = at.client().query_one(sql, &[&thread.as_str()]).unwrap();
-        [0, 1, 2, 3].map(|column| row.get(column))
-    };
     let cancelled =
         [Some("done"), Some("cancelled"), Some("cancelled"), None].map(|word| word.map(str::to_owned));
     let mut next = 0;
