@@ -28,6 +28,9 @@ use crate::{FleetError, nodes};
 /// How long a slot without work waits before it looks by itself.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long it is taken for granted that the remote has a node; less than it keeps those that nothing needs.
+const KNOWN: Duration = Duration::from_secs(20 * 60);
+
 /// What a slot knows of the thread that it has.
 pub(super) struct Work<'a> {
     pub(super) run: &'a Run,
@@ -36,12 +39,25 @@ pub(super) struct Work<'a> {
     pub(super) head: Hash,
     /// What the remote has.
     pub(super) known: HashSet<Hash>,
+    /// Since when that is known.
+    pub(super) known_since: Duration,
     /// Where it works.
     pub(super) place: Place<'a>,
     /// How much it has of the journals of the step that is going on.
     pub(super) kept: Restored,
     /// How often the step that is going on was tried, this time included.
     pub(super) attempts: i32,
+}
+
+impl Work<'_> {
+    /// What the remote has is asked for again after a while: what was not needed there meanwhile may have been collected.
+    fn forget_known(&mut self) {
+        let time = now();
+        if time.saturating_sub(self.known_since) > KNOWN {
+            self.known.clear();
+            self.known_since = time;
+        }
+    }
 }
 
 impl Worker<'_> {
@@ -152,9 +168,10 @@ impl Worker<'_> {
 
     /// Brings the thread here and makes its steps. Gives how it is to be left, if it is still this worker's.
     fn work_on(&self, link: &mut Link, run: &Arc<Run>, claim: &Claim) -> Result<Left, FleetError> {
+        let known_since = now();
         let (known, kept) = self.bring(link, run)?;
-        let mut work =
-            Work { run, claim, head: claim.head, known, kept, attempts: claim.attempt, place: None };
+        let (head, attempts) = (claim.head, claim.attempt);
+        let mut work = Work { run, claim, head, known, known_since, kept, attempts, place: None };
         match self.directory(link, (run, claim), (&mut work.known, work.kept.latest.as_ref())) {
             Ok(place) => work.place = place,
             Err(error) => return directory::without(error),
@@ -201,6 +218,7 @@ impl Worker<'_> {
                 self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
                 return Ok(left);
             }
+            work.forget_known();
             let kept = self.keep(link, run, (&mut work.place, &mut work.known), &report);
             let kept = match kept {
                 Ok(kept) => kept,
@@ -211,6 +229,10 @@ impl Worker<'_> {
                 uwf_engine::thread::cancel(self.host.store(), &claim.lease.thread).ok();
             }
             match self.push(link, work, (Some(&report), kept.as_ref()))?.as_str() {
+                // No further step is begun on a budget that is spent, as none is claimed.
+                "leased" if self.at(link, run, queue::is_spent)? => {
+                    return Ok(Left::HandBack(HandBack::Drained));
+                }
                 "leased" => {}
                 "done" | "dead" => return Ok(Left::Ended),
                 _ => return Ok(Left::Nothing),

@@ -222,6 +222,25 @@ fn a_step_that_fails_too_often_makes_a_dead_letter() {
 }
 
 #[test]
+fn no_further_step_is_begun_on_a_budget_that_is_spent() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms::default())[0];
+    let (seen, other) = (Mutex::default(), Mutex::new(postgres.connection()));
+    let say = |request: &AgentRequest, _: &StopSignal| {
+        let spent = "UPDATE uwf.team SET budget_usd = 0";
+        other.lock().unwrap().client().execute(spent, &[]).unwrap();
+        Ok(third(&seen, request))
+    };
+    let host = TestHost::new(&say);
+    run(&postgres, &host, &settings("a", 60_000, Until::Once), &Wind::default());
+    let found = ["state", "steps", "attempts"].map(|name| column(&mut at, name, &thread));
+    assert_eq!(found, ["ready", "1", "0"]);
+    at.client().execute("UPDATE uwf.team SET budget_usd = NULL", &[]).unwrap();
+    assert_eq!(queue::claim(&mut at, &settings("b", 60_000, Until::Once).claimant, 1).unwrap().len(), 1);
+}
+
+#[test]
 fn who_is_asked_answers_from_elsewhere() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
