@@ -156,8 +156,7 @@ impl Fleet {
         let store = self.store();
         let thread = self.work.thread.parse().unwrap();
         assert!(sync::begin(&mut self.at, &store, &thread, None).unwrap());
-        let (client, team) = self.at.parts();
-        nodes::put(client, team, &store, (&workspace.roots(), &mut HashSet::new())).unwrap();
+        nodes::put(&mut self.at, &store, (&workspace.roots(), &mut HashSet::new())).unwrap();
         queue::submit(&mut self.at, &thread, &Terms { workspace, ..Terms::default() }).unwrap();
     }
 
