@@ -228,7 +228,7 @@ fn ended(mut worker: Child) {
 /// The lines of the youngest journal of a thread in a home.
 fn lines_of(site: &Site, thread: &str) -> Vec<Value> {
     let own = super::journals(site).into_iter().filter(|path| path.display().to_string().contains(thread));
-    own.last().map(|path| super::lines(&path)).unwrap_or_default()
+    own.collect::<Vec<_>>().pop().map(|path| super::lines(&path)).unwrap_or_default()
 }
 
 /// The processes that a process has started.

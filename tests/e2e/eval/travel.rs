@@ -174,6 +174,15 @@ fn a_file_that_is_wrong_anywhere_changes_nothing() {
         assert!(said.err.contains(expected), "{name}: {}", said.err);
         assert_eq!(all(&there), before, "{name}");
     }
+    there.verify();
+}
+
+#[test]
+fn an_import_replaces_nothing() {
+    let (here, file) = exported();
+    let text = fs::read_to_string(&file).unwrap();
+    let there = Site::new();
+    let before = all(&there);
     eval(&there, &["import", &file, "--as", "a/b"]).fails(1, &["an evaluation cannot be called `a/b`"]);
     eval(&there, &["import", "none.jsonl"]).fails(1, &["cannot read none.jsonl"]);
     assert_eq!(all(&there), before);
@@ -182,7 +191,8 @@ fn a_file_that_is_wrong_anywhere_changes_nothing() {
     eval(&there, &["import", &file]).fails(1, &["there is an evaluation n already", "--as NAME"]);
     assert_eq!(all(&there), after);
     // A thread that has gone on here is not put back.
-    let moved: Value = serde_json::from_str(lines[head]).unwrap();
+    let head = text.lines().find(|line| line.contains("\"variable\":\"@uwf/thread/")).unwrap();
+    let moved: Value = serde_json::from_str(head).unwrap();
     let (name, value) = (moved["variable"].as_str().unwrap(), moved["value"].as_str().unwrap());
     let start =
         there.uwf(&["cas", "get", value]).ok().json()["payload"]["start"].as_str().unwrap().to_owned();

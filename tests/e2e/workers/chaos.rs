@@ -77,6 +77,7 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// None where this user may not make one.
+    #[expect(clippy::print_stdout, reason = "who looks at a test's output sees what was left out")]
     fn at(dir: PathBuf, megabytes: usize) -> Option<Disk> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"]).arg(&dir);
@@ -242,7 +243,7 @@ fn chaos(fleet: &mut Fleet, workers: usize, threads: usize) -> Chaos {
         };
         let machine = machine.slow(200);
         // Half of them by the network, half by the socket.
-        let machine = if number % 2 == 0 { machine.by(proxy.url()) } else { machine };
+        let machine = if number.is_multiple_of(2) { machine.by(proxy.url()) } else { machine };
         Station { machine, worker: None, thaws_at: None, disk }
     };
     let stations = (0..workers).map(station).collect();
@@ -279,6 +280,7 @@ fn whatever_fails_every_thread_ends_and_has_each_step_once() {
 }
 
 /// Everything that must be so, and what came of it in numbers.
+#[expect(clippy::print_stdout, reason = "who looks at a test's output sees what came of it")]
 fn check(fleet: &Fleet, threads: &[ThreadId], chaos: &Chaos, took: Duration) {
     let total = i64::try_from(threads.len()).unwrap();
     let one = |sql: &str| fleet.count(sql);
