@@ -15,6 +15,10 @@ use crate::{median, now, tell};
 /// How many claim at once, and how often each.
 const CLAIMANTS: usize = 8;
 const CLAIMS: usize = 250;
+/// How one of them claims: its number, and what has something done so often.
+type Claiming<'a> = dyn Fn(usize, &mut Often<'_>) + Sync + 'a;
+type Often<'a> = dyn FnMut(&mut dyn FnMut()) + 'a;
+
 /// How long the long thread is.
 const STEPS: usize = 1_000;
 
@@ -37,7 +41,7 @@ fn claims(postgres: &Postgres) {
              INSERT INTO q SELECT i, 'ready' FROM generate_series(1, 4000) AS i; ANALYZE",
         )
         .unwrap();
-    let per_second = |claim: &(dyn Fn(usize, &mut dyn FnMut(&mut dyn FnMut())) + Sync)| {
+    let per_second = |claim: &Claiming<'_>| {
         let begun = Instant::now();
         scope(|scope| {
             for number in 0..CLAIMANTS {
