@@ -158,13 +158,12 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::thread::ThreadId;
 
     fn request() -> KeepRequest {
         let name = JournalName {
-            thread: ThreadId::new(1),
+            thread: "0000000001ZCA8M6K0V7R5V2YT".parse().unwrap(),
             head: "0123456789ABC".parse().unwrap(),
-            session: ThreadId::new(2),
+            session: "0000000002E80Z8E1MF7CB052H".parse().unwrap(),
         };
         KeepRequest { name, length: 77 }
     }

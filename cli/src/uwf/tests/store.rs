@@ -261,7 +261,9 @@ fn a_thread_is_taken_to_another_store_and_goes_on_there() {
     assert!(here.uwf(&["thread", "export", thread.as_str()]).out == text);
 
     let taken = there.run(&["thread", "import", "-"], &text, false).json();
-    let expected = json!({"thread": thread, "head": written, "nodes": out["nodes"], "imported": true});
+    let expected = json!({
+        "thread": thread, "head": written, "nodes": out["nodes"], "imported": true, "forwarded": false,
+    });
     assert_eq!(taken, expected);
     std::fs::write(there.project().join("t.jsonl"), &text).unwrap();
     let again = there.on_terminal(&["thread", "import", "t.jsonl"]);
