@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::time::Duration;
 
-use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_engine::fixture::Place;
 use uwf_engine::journals::sink::{JournalSink, KeepAnswer, KeepRequest};
@@ -240,20 +239,15 @@ fn nodes_that_lines_name_travel_with_them() {
     let spool = spool_dir(&case.file(&case.place));
     fs::create_dir_all(&spool).unwrap();
     fs::write(spool.join("output-x.txt"), "the full output").unwrap();
-    let lines = [
-        json!({"entry": "snapshot", "snapshot": {"tree": tree}, "at": 7}),
-        json!({"entry": "left-out", "marks": [{"text": format!("[result {result}, 3 lines]")}]}),
-        json!({"entry": "finished", "facts": {"spool": "/elsewhere/output-x.txt"}}),
-        // What a model says names no nodes.
-        json!({"entry": "said", "message": {"content": store.put_text("said").unwrap()}}),
-    ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    // The kind comes first where agents write.
-    let first = |text: String, kind: &str, field: &str| {
-        let entry = format!("\"entry\":\"{kind}\",");
-        text.replace(&entry, "").replace(&format!("{{\"{field}\""), &format!("{{{entry}\"{field}\""))
-    };
-    let text = first(first(text, "finished", "facts"), "snapshot", "at");
+    let said = store.put_text("said").unwrap();
+    // The kind comes first, as agents write it. What a model says names no nodes.
+    let text = format!(
+        r#"{{"entry":"snapshot","snapshot":{{"tree":"{tree}"}},"at":7}}
+{{"entry":"left-out","marks":[{{"text":"[result {result}, 3 lines]"}}]}}
+{{"entry":"finished","facts":{{"spool":"/elsewhere/output-x.txt"}}}}
+{{"entry":"said","message":{{"content":"{said}"}}}}
+"#
+    );
     case.keep(&text, &mut kept).unwrap();
     let claim = case.claimed_again();
     let (other, kept, known) = case.restored(&claim).unwrap();

@@ -233,11 +233,13 @@ fn no_further_step_is_begun_on_a_budget_that_is_spent() {
         Ok(third(&seen, request))
     };
     let host = TestHost::new(&say);
-    run(&postgres, &host, &settings("a", 60_000, Until::Once), &Wind::default());
+    let mut settings = settings("a", 60_000, Until::Once);
+    settings.presence.parallel = 1;
+    run(&postgres, &host, &settings, &Wind::default());
     let found = ["state", "steps", "attempts"].map(|name| column(&mut at, name, &thread));
     assert_eq!(found, ["ready", "1", "0"]);
     at.client().execute("UPDATE uwf.team SET budget_usd = NULL", &[]).unwrap();
-    assert_eq!(queue::claim(&mut at, &settings("b", 60_000, Until::Once).claimant, 1).unwrap().len(), 1);
+    assert_eq!(queue::claim(&mut at, &settings.claimant, 1).unwrap().len(), 1);
 }
 
 #[test]
