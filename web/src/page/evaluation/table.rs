@@ -9,7 +9,7 @@ pub(in crate::page) fn table(label: &str, headings: &[&str], rows: &[Vec<String>
     let is_number = |at: usize| headings.get(at).is_some_and(|heading| heading.starts_with('#'));
     let class = |at: usize| is_number(at).then_some("num");
     html! {
-        div .rows tabindex="0" role="region" aria-label=(label) {
+        div .rows tabindex="0" role="region" aria-label=(visible(label)) {
             table {
                 thead { tr {
                     @for (at, heading) in headings.iter().enumerate() {
