@@ -11,6 +11,7 @@ mod export;
 mod init;
 mod judge;
 mod list;
+mod mock;
 mod outcome;
 mod place;
 mod planning;

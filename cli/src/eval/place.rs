@@ -14,7 +14,7 @@ use uwf_eval::run::Scratch;
 use uwf_snapshot::Options;
 
 use super::configured;
-use super::planning::read_script;
+use super::mock::read_script;
 use crate::shell::{CliError, SandboxLevel, Session};
 
 /// The variable that says where cases work.

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use uwf_agent::Script;
 use uwf_engine::config::{self, Config};
 use uwf_engine::thread::ThreadOptions;
 use uwf_engine::workflow;
@@ -15,6 +14,7 @@ use uwf_store::atomic_file::AtomicFile;
 use uwf_store::{Hash, Store};
 
 use super::args::{Run, Who};
+use super::mock::read_script;
 use super::place::Place;
 use crate::shell::{CliError, Session};
 
@@ -168,15 +168,6 @@ fn options(session: &Session<'_>, who: &Who) -> Result<ThreadOptions, CliError> 
     };
     options.check()?;
     Ok(options)
-}
-
-/// A script, and its text. Not of a pipe, which nobody may ever write to.
-pub(super) fn read_script(path: &Path) -> Result<(Script, String), CliError> {
-    let text = uwf_store::open_regular(path).and_then(std::io::read_to_string);
-    let text = text
-        .map_err(|error| CliError::said(format!("cannot read the mock script {}", path.display()), error))?;
-    let script = Script::parse(&path.display().to_string(), &text);
-    Ok((script.map_err(|error| CliError::user(error.to_string()))?, text))
 }
 
 /// A script that plays, read once so that it is known to be one; threads read a copy of it, whatever becomes of the file.

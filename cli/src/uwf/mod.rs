@@ -109,7 +109,7 @@ fn run(session: &mut Session<'_>, noun: Noun) -> Result<u8, CliError> {
         Noun::Thread(command) => thread::run(session, command),
         Noun::Step(command) => step::run(session, command),
         Noun::Worker(args) => worker::worker(session, &args),
-        Noun::Watch(args) => watch::watch(session, &args),
+        Noun::Watch(args) => thread::watch(session, &args),
         Noun::Logs(args) => logs::logs(session, &args),
         Noun::Wait(args) => wait::wait(session, &args),
         Noun::AsAgent(args) => as_agent::run(session, args),

@@ -12,7 +12,7 @@ mod prune;
 mod running;
 
 use self::running::ShownThread;
-use super::args::{AtRemote, Start, ThreadCommand};
+use super::args::{AtRemote, Start, ThreadCommand, Watch};
 use super::begin::{Begun, begin};
 use super::checkout::{CheckoutMoment, checkout};
 use super::watch::with_unmade;
@@ -27,13 +27,21 @@ use uwf_engine::view::{ThreadDocument, ThreadOutcome, ThreadStarted, ThreadView}
 use uwf_engine::workflow;
 use uwf_workflow::moderator::RouteError;
 
+/// `uwf watch`, here or at a remote.
+pub(super) fn watch(session: &mut Session<'_>, what: &Watch) -> Result<u8, CliError> {
+    match (&what.remote, &what.thread) {
+        (Some(remote), Some(thread)) => at_remote::watch(session, remote, thread),
+        _ => super::watch::watch(session, what),
+    }
+}
+
 pub(super) fn run(session: &mut Session<'_>, command: ThreadCommand) -> Result<u8, CliError> {
     match command {
         ThreadCommand::Start(what) => match &what.terms.remote {
             Some(remote) => at_remote::start(session, remote, (&what.start, &what.terms)),
             None => start(session, &what.start),
         },
-        ThreadCommand::Watch(what) => super::watch::watch(session, &what),
+        ThreadCommand::Watch(what) => watch(session, &what),
         ThreadCommand::Exec(exec) => exec::exec(session, &exec),
         ThreadCommand::Resume(resume) => match &resume.remote {
             Some(remote) => at_remote::resume(session, remote, &resume),

@@ -20,7 +20,6 @@ pub(super) use self::standing::{Standing, with_unmade};
 use self::terminal::{Keys, Screen, send, size};
 use self::watched::{Told, Watched, WatchedThread};
 use super::args::Watch;
-use super::thread::at_remote;
 use crate::shell::{CliError, Format, OK, Paint, Session};
 use uwf_agent::live::{HomeChanges, LiveRun};
 use uwf_engine::{Homes, ThreadId, thread};
@@ -33,9 +32,6 @@ const TICK: Duration = Duration::from_secs(1);
 const PACE: Duration = Duration::from_millis(60);
 
 pub(super) fn watch(session: &mut Session<'_>, args: &Watch) -> Result<u8, CliError> {
-    if let (Some(remote), Some(thread)) = (&args.remote, &args.thread) {
-        return at_remote::watch(session, remote, thread);
-    }
     let one = args.thread.as_deref().map(|thread| session.thread_id(thread)).transpose()?;
     let (homes, store) = (session.homes()?, session.store()?);
     one.as_ref().map(|thread| thread::entry(&store, thread)).transpose()?;
