@@ -76,10 +76,18 @@ fn connect(state: &Arc<State>, client: &TcpStream, socket: &PathBuf) {
     // Woken now and then, to see how the network is.
     client.set_read_timeout(Some(TICK)).unwrap();
     server.set_read_timeout(Some(TICK)).unwrap();
-    let pumped = thread::spawn(move || pump(&there, client_in, server_out));
+    // Whichever direction ends, both do.
+    let ended = |client: &TcpStream, server: &UnixStream| {
+        client.shutdown(Shutdown::Both).ok();
+        server.shutdown(Shutdown::Both).ok();
+    };
+    let both = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let pumped = thread::spawn(move || {
+        pump(&there, client_in, server_out);
+        ended(&both.0, &both.1);
+    });
     pump(state, server_in, client_out);
-    client.shutdown(Shutdown::Both).ok();
-    server.shutdown(Shutdown::Both).ok();
+    ended(client, &server);
     pumped.join().ok();
 }
 
