@@ -172,8 +172,11 @@ impl Machine {
     /// A worker that is to be started here.
     pub(crate) fn worker(&self, args: &[&str]) -> Command {
         let mut command = self.site.command(UWF);
-        let said = self.site.uwf(&["remote", "add", "team", &self.url, "--offline"]);
-        assert!(said.code == 0, "{said:?}");
+        // Once: later the disk may be full.
+        if !self.site.home().join(".uwf/remotes.json").exists() {
+            let said = self.site.uwf(&["remote", "add", "team", &self.url, "--offline"]);
+            assert!(said.code == 0, "{said:?}");
+        }
         command.args(["worker", "--remote", "team", "--shared-root"]).arg(&self.shared).args(args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
