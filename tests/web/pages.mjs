@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 const plan = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const { url, origin, pictures } = plan;
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const browser = await chromium.launch({ executablePath: plan.chromium, args });
 
 // Every request and every error of every page: nothing may go elsewhere, and nothing may fail in silence.
@@ -30,6 +30,19 @@ const open = async (made, path) => {
   await page.goto(origin + path);
   return page;
 };
+
+// Under load Chromium now and then says "Unable to capture screenshot", and does it when asked again.
+const picture = async (page, name, options = {}) => {
+  for (let left = 4; ; left -= 1) {
+    try {
+      return await page.screenshot({ path: `${pictures}/${name}.png`, ...options });
+    } catch (error) {
+      if (left === 0 || !/Unable to capture/.test(String(error))) throw error;
+      await page.waitForTimeout(500);
+    }
+  }
+};
+
 const live = (page) => page.locator('#link', { hasText: 'live' }).waitFor();
 
 // What axe has to say of a page with everything unfolded.
@@ -61,7 +74,7 @@ const checks = {
       for (const [name, path] of Object.entries(paths)) {
         const page = await made.newPage();
         await page.goto(origin + path);
-        await page.screenshot({ path: `${pictures}/web-${name}-${view}.png` });
+        await picture(page, `web-${name}-${view}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.equal(wide, 0, `${name}, ${view}: scrolls sideways`);
         // Both colours, and both widths.
@@ -99,7 +112,7 @@ const checks = {
     await page.locator('svg.graph.active .node.current', { hasText: 'worker' }).waitFor();
     const moves = await page.locator('svg.graph.active .current .shape').evaluate((shape) => getComputedStyle(shape).animationName);
     assert.equal(moves, 'pulse');
-    await page.screenshot({ path: `${pictures}/web-running.png` });
+    await picture(page, 'web-running');
     // What is unfolded, and where the keyboard is, stays so.
     assert.equal(await list.locator('.thread').count(), 1);
     writeFileSync(go, '');
@@ -190,7 +203,7 @@ const checks = {
     assert.equal(await page.locator('.call.bad').count(), 1);
     assert.equal(await page.locator('svg.graph .node').count(), 4);
     assert.equal(await page.locator('h1').evaluate((one) => getComputedStyle(one).fontWeight), '700');
-    await page.screenshot({ path: `${pictures}/web-file.png` });
+    await picture(page, 'web-file');
     await made.close();
   },
 
@@ -201,7 +214,7 @@ const checks = {
     const looked = async (page, name, view) => {
       if (name === 'eval-case') await page.locator('.matrix a').last().click();
       if (name === 'eval-case') await page.locator('.case').last().evaluate((one) => { one.open = true; one.scrollIntoView(); });
-      await page.screenshot({ path: `${pictures}/${name}-${view}.png`, fullPage: name !== 'eval-case' });
+      await picture(page, `${name}-${view}`, { fullPage: name !== 'eval-case' });
       // Both colours, and both widths.
       if (view === 'light' || view === 'dark-400') assert.deepEqual(await violations(page), [], `${name}, ${view}`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
