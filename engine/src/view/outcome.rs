@@ -57,7 +57,7 @@ impl ThreadOutcome {
         Ok(ThreadOutcome {
             directory: start.cwd.clone(),
             result: result.transpose()?,
-            facts: ThreadFacts::of(store, &RunsBeside::of(store)?, thread, usize::MAX)?,
+            facts: ThreadFacts::of(store, &RunsBeside::of_thread(store, thread)?, thread, usize::MAX)?,
         })
     }
 }

@@ -76,19 +76,41 @@ impl RunsBeside {
     /// # Errors
     /// The variables cannot be listed.
     pub fn of(store: &Store) -> Result<RunsBeside, ThreadError> {
-        let mut beside = RunsBeside::default();
-        for attempts in thread::all_failures(store, None)? {
-            let thread = attempts.variable.name.strip_prefix(thread::FAILED);
-            let thread = thread.and_then(|rest| rest.split('/').next()?.parse().ok());
-            if let (Some(thread), Ok(steps)) = (thread, attempts.steps) {
-                beside.failed.entry(thread).or_default().extend(steps);
-            }
+        let mut beside = RunsBeside::calls(store)?;
+        beside.note_failed(thread::all_failures(store, None)?);
+        Ok(beside)
+    }
+
+    /// As [`RunsBeside::of`], of a thread and of those that were called for it alone: the failed attempts of others are not
+    /// read.
+    ///
+    /// # Errors
+    /// The variables cannot be listed.
+    pub fn of_thread(store: &Store, thread: &ThreadId) -> Result<RunsBeside, ThreadError> {
+        let mut beside = RunsBeside::calls(store)?;
+        for member in beside.family(thread) {
+            beside.note_failed(thread::all_failures(store, Some(&member))?);
         }
+        Ok(beside)
+    }
+
+    fn calls(store: &Store) -> Result<RunsBeside, ThreadError> {
+        let mut beside = RunsBeside::default();
         for (called, caller) in thread::callers(store)? {
             beside.called.entry(caller).or_default().push(called);
             beside.callers.insert(called, caller);
         }
         Ok(beside)
+    }
+
+    fn note_failed(&mut self, failures: Vec<thread::Failures>) {
+        for attempts in failures {
+            let thread = attempts.variable.name.strip_prefix(thread::FAILED);
+            let thread = thread.and_then(|rest| rest.split('/').next()?.parse().ok());
+            if let (Some(thread), Ok(steps)) = (thread, attempts.steps) {
+                self.failed.entry(thread).or_default().extend(steps);
+            }
+        }
     }
 
     /// Who called a thread, where that is noted.

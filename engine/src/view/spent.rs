@@ -119,7 +119,10 @@ impl Spent {
         since: Option<u64>,
         by: SpentBy,
     ) -> Result<Spent, ThreadError> {
-        let beside = RunsBeside::of(store)?;
+        let beside = match thread {
+            Some(thread) => RunsBeside::of_thread(store, thread)?,
+            None => RunsBeside::of(store)?,
+        };
         let threads = match thread {
             Some(thread) => vec![thread::entry(store, thread)?.thread],
             None => all(store, &beside)?,

@@ -58,6 +58,10 @@ fn every_run_counts_once_and_a_failed_one_too() {
     assert_eq!((facts.steps, facts.more_steps, facts.turns), (2, false, 6));
     assert_eq!((facts.cost, facts.unpriced, facts.failed_runs), (Some(0.3), 1, 1));
     assert_eq!((facts.input_tokens, facts.models.len()), (300, 3));
+    // What is noted of one thread alone tells the same of it.
+    let own = RunsBeside::of_thread(&store, &thread).unwrap();
+    assert_eq!(ThreadFacts::of(&store, &own, &thread, usize::MAX).unwrap(), facts);
+    assert_eq!(RunsBeside::of_thread(&store, &fork).unwrap().last_failed(&thread), None);
     let last = ThreadFacts::of(&store, &beside, &fork, 1).unwrap();
     assert_eq!((last.steps, last.more_steps, last.cost), (1, true, Some(0.2)));
 
