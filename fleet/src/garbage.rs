@@ -61,6 +61,7 @@ pub fn collect(
     what: Collect,
     objects: &mut dyn FnMut(&[String]) -> Result<(), FleetError>,
 ) -> Result<Vec<Collected>, FleetError> {
+    connection.wait_for_ever();
     check_owner(connection)?;
     let rows = connection.client().query("SELECT name FROM uwf.team ORDER BY name", &[])?;
     let teams: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

@@ -40,7 +40,7 @@ pub struct OldThread {
 /// The threads of all teams that are old, and that nobody works on or is to.
 ///
 /// # Errors
-/// The login does not own the schema, a row is not what it must be, or the connection was lost.
+/// The login does not own the schema, or the connection was lost.
 pub fn old_threads(connection: &mut Connection, old: &Old) -> Result<Vec<OldThread>, FleetError> {
     check_owner(connection)?;
     let rows = connection.client().query(
@@ -49,19 +49,17 @@ pub fn old_threads(connection: &mut Connection, old: &Old) -> Result<Vec<OldThre
                AND updated < clock_timestamp() - make_interval(secs => $2) ORDER BY team, updated",
         &[&old.statuses, &old.older.as_secs_f64()],
     )?;
+    // A row whose id is none is no thread of ours, and in nobody's way.
     let thread = |row: &postgres::Row| {
-        let id: &str = row.get("id");
-        let malformed =
-            |_| FleetError::Malformed { what: "thread".to_owned(), why: format!("{id:?} is no id") };
-        Ok(OldThread {
+        Some(OldThread {
             team: row.get("team"),
-            thread: id.parse().map_err(malformed)?,
+            thread: row.get::<_, &str>("id").parse().ok()?,
             status: row.get("status"),
             steps: row.get("steps"),
             head: row.get("head"),
         })
     };
-    rows.iter().map(thread).collect()
+    Ok(rows.iter().filter_map(thread).collect())
 }
 
 /// Writes a thread as `uwf thread export` does, by way of a store in memory that has nothing else.
@@ -109,20 +107,17 @@ pub fn remove(connection: &mut Connection, thread: &OldThread, old: &Old) -> Res
 const OLD_EVENTS: &str = "
     SELECT e.id FROM uwf.event e LEFT JOIN uwf.team t ON t.name = e.team
     WHERE e.at < clock_timestamp() - make_interval(secs => $1)
-          AND NOT (e.kind = 'step' AND t.budget_usd IS NOT NULL AND e.at >= CASE t.budget_period
-              WHEN 'day' THEN date_trunc('day', clock_timestamp(), 'UTC')
-              WHEN 'month' THEN date_trunc('month', clock_timestamp(), 'UTC')
-              ELSE '-infinity' END)";
+          AND NOT (e.kind IN ('step', 'attempt') AND t.budget_usd IS NOT NULL AND e.at >= uwf.period_start(t.budget_period))";
 
 /// How many events are removed at once.
 const BATCH: i64 = 10_000;
 
-/// Removes the events that are older than this, but for what steps have cost in the running period of a budget. Gives how many they are;
-/// with `dry_run` they stay.
+/// Removes the events that are older than this, but for what was paid in the running period of a budget. Gives how many they are; with `dry_run` they stay.
 ///
 /// # Errors
 /// The login does not own the schema, or the connection was lost: what was removed until then is.
 pub fn remove_events(connection: &mut Connection, older: Duration, dry_run: bool) -> Result<u64, FleetError> {
+    connection.wait_for_ever();
     check_owner(connection)?;
     let (client, older) = (connection.client(), older.as_secs_f64());
     if dry_run {
@@ -168,6 +163,9 @@ mod tests {
         set(&format!("{over}, updated = updated - interval '9 days'"), &ended);
         set(over, &young);
         set("updated = updated - interval '9 days'", &open);
+        let no_id = "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, state, updated)
+            VALUES ('default', 'x', 'H', '{}', 'end', 'W', 'done', now() - interval '9 days')";
+        postgres.client().batch_execute(no_id).unwrap();
         let old = Old { older: 7 * DAY, statuses: vec!["end".into()] };
         let found = old_threads(&mut at, &old).unwrap();
         assert_eq!(found.iter().map(|old| old.thread).collect::<Vec<_>>(), [ended]);

@@ -1,25 +1,33 @@
 //! A connection to a remote: the password from where libpq has it, TLS that knows who answers, and limits of time, so that a
 //! dead network is an error and not a wait.
 
+mod answer;
 mod password;
 #[cfg(test)]
 mod tests;
 mod tls;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
+use postgres::config::{Host, SslMode, SslNegotiation};
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls, Statement, Transaction};
 use uwf_engine::Env;
 
+use self::answer::{InTheClear, Limit, Within};
 use crate::address::{Address, Tls};
 use crate::error::{FleetError, chain};
 use crate::objects::{self, Keys, Objects};
 
-/// How long it may take until there is a connection.
+/// How long it may take until a server takes a connection, and until it has let somebody in.
 const CONNECT: Duration = Duration::from_secs(10);
+const LET_IN: Duration = Duration::from_secs(30);
+
+/// How long it is waited for an answer.
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// How long what was sent may stay unconfirmed.
 const UNCONFIRMED: Duration = Duration::from_secs(15);
@@ -43,6 +51,7 @@ pub struct Connection {
     keys: Keys,
     /// The object store that was used last, by its URL.
     objects: Option<(String, Arc<Objects>)>,
+    limit: Limit,
 }
 
 impl std::fmt::Debug for Connection {
@@ -57,19 +66,44 @@ impl Connection {
     /// # Errors
     /// The server does not answer, is not who it must be, or does not know the login: [`FleetError::Unreachable`].
     pub fn open(address: &Address, env: &Env) -> Result<Connection, FleetError> {
+        Connection::within(address, env, (LET_IN, ANSWER))
+    }
+
+    /// The same within these times: until the server has let us in, and until each answer.
+    fn within(
+        address: &Address,
+        env: &Env,
+        (let_in, answer): (Duration, Duration),
+    ) -> Result<Connection, FleetError> {
         let (place, mut config) = (address.place(), address.config().clone());
         defaults(&mut config, address, env);
         if let Some(password) = password::of(&config, env)? {
             config.password(password);
         }
+        let limit = Limit::new(answer);
         // Not before the host is known: PGHOST may be far away.
-        let connected = match address.tls_to(&config) {
-            Tls::Disable => config.ssl_mode(postgres::config::SslMode::Disable).connect(NoTls),
-            Tls::VerifyFull => {
-                let tls = tls::verify_full(address)?;
-                config.ssl_mode(postgres::config::SslMode::Require).connect(tls)
-            }
-        };
+        let connect: Box<dyn FnOnce() -> Result<Client, postgres::Error> + Send> =
+            match address.tls_to(&config) {
+                Tls::VerifyFull => {
+                    let tls = Within(tls::verify_full(address)?, limit.clone());
+                    config.ssl_mode(SslMode::Require);
+                    let config = config.clone();
+                    Box::new(move || config.connect(tls))
+                }
+                Tls::Disable if config.get_hosts().iter().all(|host| matches!(host, Host::Tcp(_))) => {
+                    let (mut config, clear) = (config.clone(), InTheClear(limit.clone()));
+                    config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
+                    Box::new(move || config.connect(clear))
+                }
+                // The driver has nothing to get between it and a socket of this machine.
+                Tls::Disable => {
+                    config.ssl_mode(SslMode::Disable);
+                    let config = config.clone();
+                    Box::new(move || config.connect(NoTls))
+                }
+            };
+        let connected = beside(connect, let_in)
+            .ok_or_else(|| frozen(&place, &format!("it has let nobody in for {} s", let_in.as_secs_f64())))?;
         let mut client = connected.map_err(|error| unreachable(&place, address, &error))?;
         let options = config.get_options().unwrap_or_default();
         let limits = LIMITS.iter().filter(|(name, _)| !options.contains(name));
@@ -82,7 +116,13 @@ impl Connection {
             prepared: HashMap::new(),
             keys: Keys::of(env),
             objects: None,
+            limit,
         })
+    }
+
+    /// From now on it is waited for answers for ever: what is asked may take its time.
+    pub(crate) fn wait_for_ever(&mut self) {
+        self.limit.lift();
     }
 
     /// A statement that the server takes to pieces once a connection.
@@ -177,6 +217,23 @@ fn defaults(config: &mut Config, address: &Address, env: &Env) {
     }
     if config.get_keepalives_retries().is_none() {
         config.keepalives_retries(RETRIES);
+    }
+}
+
+/// Does something that may never come back; none where it has not within this time. Whoever does it ends with the process.
+fn beside<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static, limit: Duration) -> Option<T> {
+    let (done, wait) = mpsc::channel();
+    thread::Builder::new().name("connect".to_owned()).spawn(move || drop(done.send(what()))).ok()?;
+    wait.recv_timeout(limit).ok()
+}
+
+fn frozen(place: &str, why: &str) -> FleetError {
+    FleetError::Unreachable {
+        place: place.to_owned(),
+        why: why.to_owned(),
+        hint: Some(
+            "see that the server runs and is not stopped, and that this machine has threads left".to_owned(),
+        ),
     }
 }
 

@@ -1,10 +1,12 @@
 //! TLS against a real Postgres, with certificates made here by `openssl`.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 use uwf_engine::Env;
@@ -24,7 +26,7 @@ impl Maker {
             return None;
         }
         let maker = Maker(tempfile::tempdir().unwrap());
-        std::fs::write(maker.at("authority.cnf"), "[req]\ndistinguished_name = dn\nx509_extensions = ca\n[dn]\n[ca]\nbasicConstraints = critical, CA:TRUE\nkeyUsage = keyCertSign\n").unwrap();
+        fs::write(maker.at("authority.cnf"), "[req]\ndistinguished_name = dn\nx509_extensions = ca\n[dn]\n[ca]\nbasicConstraints = critical, CA:TRUE\nkeyUsage = keyCertSign\n").unwrap();
         Some(maker)
     }
 
@@ -50,7 +52,7 @@ impl Maker {
     /// A certificate of an authority for a host, valid for so many days from now: the certificate, and its key.
     fn certificate(&self, authority: &str, alternative: &str, days: i32) -> (PathBuf, PathBuf) {
         let name = format!("{authority}-{}", days.unsigned_abs());
-        std::fs::write(
+        fs::write(
             self.at("server.cnf"),
             format!("subjectAltName = {alternative}\nextendedKeyUsage = serverAuth\n"),
         )
@@ -71,11 +73,11 @@ impl Maker {
         }
         // `openssl x509` of version 3.0 has no dates; `openssl ca` has.
         for file in ["index.txt", "index.txt.attr"] {
-            std::fs::write(self.at(file), "").unwrap();
+            fs::write(self.at(file), "").unwrap();
         }
-        std::fs::write(self.at("serial"), "01\n").unwrap();
+        fs::write(self.at("serial"), "01\n").unwrap();
         let config = "[ca]\ndefault_ca = d\n[d]\nnew_certs_dir = .\ndatabase = index.txt\nserial = serial\ndefault_md = sha256\npolicy = p\n[p]\ncommonName = supplied\n";
-        std::fs::write(self.at("ca.cnf"), config).unwrap();
+        fs::write(self.at("ca.cnf"), config).unwrap();
         self.openssl(&format!(
             "ca -batch -notext -config ca.cnf -in {name}.csr -cert {authority}.crt -keyfile {authority}.key -extfile server.cnf \
              -startdate 20200101000000Z -enddate 20200201000000Z -out {name}.crt"
@@ -200,7 +202,54 @@ fn nobody_waits_for_ever_for_what_another_has_locked() {
     let mut connection = Connection::open(&address, &Env::default()).unwrap();
     let mut transaction = connection.transaction().unwrap();
     transaction.execute("SELECT pg_advisory_xact_lock(1)", &[]).unwrap();
-    thread::sleep(std::time::Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(300));
     let error: FleetError = transaction.execute("SELECT 1", &[]).unwrap_err().into();
     assert!(error.is_passing(), "{error:?}");
+}
+
+/// A server that is stopped, as by a debugger, or by a machine that is frozen: all processes of it.
+fn signal_all(postgres: &Postgres, signal: &str) {
+    let main = postgres.pid();
+    let children = fs::read_to_string(format!("/proc/{main}/task/{main}/children")).unwrap();
+    for process in children.split_whitespace().map(str::to_owned).chain([main.to_string()]) {
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+    }
+}
+
+#[test]
+fn nobody_waits_for_ever_for_a_server_that_is_frozen() {
+    let Some(maker) = Maker::new() else { return };
+    let ours = maker.authority("ours");
+    let Some(postgres) = server(Some(maker.certificate("ours", "IP:127.0.0.1", 30))) else { return };
+    let port = postgres.port().unwrap();
+    let within = |query: &str, answer: u64| {
+        let address: Address =
+            format!("postgres://postgres@127.0.0.1:{port}/postgres?{query}").parse().unwrap();
+        let times = (Duration::from_secs(1), Duration::from_millis(answer));
+        Connection::within(&address, &Env::default(), times)
+    };
+    let queries = ["", &full(&ours)];
+    let mut connections = queries.map(|query| within(query, 500).unwrap());
+    for connection in &mut connections {
+        connection.client().batch_execute("LISTEN ever").unwrap();
+        // Nothing was asked: what is only waited for has no limit.
+        assert!(!crate::queue::wait(connection, Duration::from_secs(1)).unwrap());
+        // Whoever answers in time is no slower for it, however much there is.
+        let rows = "SELECT repeat('x', 1000), pg_sleep(0.001) FROM generate_series(1, 1000)";
+        assert_eq!(connection.client().query(rows, &[]).unwrap().len(), 1000);
+    }
+    let mut patient = within("", 500).unwrap();
+    patient.wait_for_ever();
+    signal_all(&postgres, "-STOP");
+    for connection in &mut connections {
+        let error = FleetError::from(connection.client().query_one("SELECT 1", &[]).unwrap_err());
+        assert!(matches!(&error, FleetError::Lost { why } if why.contains("does not answer")), "{error:?}");
+    }
+    for query in queries {
+        refused(within(query, 500), "let nobody in for 1 s", "not stopped");
+    }
+    let waits = thread::spawn(move || patient.client().query_one("SELECT 1", &[]).map(drop));
+    thread::sleep(Duration::from_secs(1));
+    signal_all(&postgres, "-CONT");
+    waits.join().unwrap().unwrap();
 }

@@ -114,6 +114,7 @@ pub fn present(client: &mut Client) -> Result<Option<Present>, FleetError> {
 /// # Errors
 /// The login may not change the schema, or the database fails; nothing was changed.
 pub fn migrate(connection: &mut Connection, versions: &Versions) -> Result<(i32, i32), FleetError> {
+    connection.wait_for_ever();
     let mut transaction = connection.client().transaction()?;
     // Whoever uses the tables may take longer than a step of theirs does.
     transaction.batch_execute("SET LOCAL lock_timeout = '10min'")?;
