@@ -1,5 +1,6 @@
 //! Where a thread stands at a remote, with its own variables: read, begun, moved by compare-and-set with a fence.
 
+mod failed;
 mod names;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use uwf_engine::variables::UNDOS;
 use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
+pub use self::failed::{Attempt, FailedStep, keep_failed};
 pub(crate) use self::names::check_called;
 use crate::queue::{Lease, cancelled_tags};
 use crate::workspace::Kept;
@@ -416,20 +418,4 @@ fn already_mine(
         }
         _ => Err(step.lease.lost()),
     }
-}
-
-/// Writes the variables of a thread whose head stays, as after a step that failed.
-///
-/// # Errors
-/// [`FleetError::LeaseLost`], or the connection was lost.
-pub fn keep_variables(
-    connection: &mut Connection,
-    lease: &Lease,
-    variables: &[OwnVariable],
-) -> Result<(), FleetError> {
-    let (client, team) = connection.parts();
-    let mut transaction = client.transaction()?;
-    crate::queue::check_held(&mut transaction, team, lease)?;
-    write_variables(&mut transaction, team, &lease.thread, variables)?;
-    Ok(transaction.commit()?)
 }

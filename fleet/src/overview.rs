@@ -212,9 +212,10 @@ fn hours(connection: &mut Connection) -> Result<Vec<(u64, u64)>, FleetError> {
 
 fn costs(connection: &mut Connection) -> Result<Vec<CostRow>, FleetError> {
     let sql = "
-        SELECT team, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, count(*) AS steps,
+        SELECT team, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+               count(*) FILTER (WHERE kind = 'step') AS steps,
                coalesce(sum((data ->> 'cost_usd')::float8), 0) AS usd
-        FROM uwf.event WHERE kind = 'step' AND at >= date_trunc('day', clock_timestamp(), 'UTC') - interval '13 days'
+        FROM uwf.event WHERE kind IN ('step', 'attempt') AND at >= date_trunc('day', clock_timestamp(), 'UTC') - interval '13 days'
         GROUP BY team, day ORDER BY day DESC, team LIMIT $1";
     let row = |row: &Row| CostRow {
         team: row.get("team"),

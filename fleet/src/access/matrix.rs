@@ -10,7 +10,7 @@ use uwf_engine::fixture::Place;
 
 use crate::address::Address;
 use crate::fixture::{Options, Postgres};
-use crate::heads::{self, Advance, RemoteHead};
+use crate::heads::{self, Advance, Attempt, FailedStep, RemoteHead};
 use crate::queue::{self, Claimant, Presence, Terms, Wish};
 use crate::{Connection, FleetError, access, nodes, schema, sync};
 
@@ -315,7 +315,15 @@ fn what_the_programs_do_is_granted_to_their_roles() {
     assert_eq!(queue::wish(&mut submitter, &thread, Wish::Pause, 7).unwrap(), asked);
     let to = RemoteHead::of(&store, &thread).unwrap();
     nodes::put(&mut worker, &store, (&to.roots(), &mut HashSet::new())).unwrap();
-    heads::keep_variables(&mut worker, &claim.lease, &to.variables).unwrap();
+    let attempts = [Attempt { step: to.head, cost_usd: 0.25, tokens: 5 }];
+    let failed = FailedStep {
+        lease: claim.lease,
+        worker: "w",
+        variables: &to.variables,
+        attempts: &attempts,
+        kept: None,
+    };
+    assert_eq!(heads::keep_failed(&mut worker, &failed).unwrap(), 0.25);
     let step = Advance {
         lease: claim.lease,
         worker: "w",

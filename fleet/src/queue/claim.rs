@@ -28,13 +28,7 @@ const CLAIM: &str = "
         WHERE team = $1 AND state = 'ready' AND ready_at <= clock_timestamp() AND labels <@ $2
           AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3)
           AND attempts < max_attempts AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)
-          AND NOT coalesce((SELECT b.budget_usd::float8 <= coalesce((
-              SELECT sum((e.data ->> 'cost_usd')::float8) FROM uwf.event e
-              WHERE e.team = b.name AND e.kind = 'step' AND e.at >= CASE b.budget_period
-                  WHEN 'day' THEN date_trunc('day', clock_timestamp(), 'UTC')
-                  WHEN 'month' THEN date_trunc('month', clock_timestamp(), 'UTC')
-                  ELSE '-infinity' END), 0)
-              FROM uwf.team b WHERE b.name = $1 AND b.budget_usd IS NOT NULL), false)
+          AND NOT (SELECT uwf.is_spent($1))
         ORDER BY priority DESC, ready_at LIMIT $4 FOR UPDATE SKIP LOCKED),
     taken AS (
         UPDATE uwf.thread AS t

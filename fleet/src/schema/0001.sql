@@ -129,10 +129,33 @@ CREATE TABLE uwf.event (
     fence  bigint,
     data   jsonb NOT NULL DEFAULT '{}',
     -- Budgets are sums of these.
-    CONSTRAINT cost CHECK (kind <> 'step' OR coalesce((data ->> 'cost_usd')::float8, 0) >= 0)
+    CONSTRAINT cost CHECK (kind NOT IN ('step', 'attempt') OR coalesce((data ->> 'cost_usd')::float8, 0) >= 0)
 );
 CREATE INDEX event_team ON uwf.event (team, at);
 CREATE INDEX event_thread ON uwf.event (team, thread, id);
+
+-- When the running period of a budget began.
+CREATE FUNCTION uwf.period_start(period text) RETURNS timestamptz
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+    AS $$
+SELECT CASE period WHEN 'day' THEN date_trunc('day', clock_timestamp(), 'UTC')
+                   WHEN 'month' THEN date_trunc('month', clock_timestamp(), 'UTC')
+                   ELSE '-infinity' END
+$$;
+
+-- What a team has spent in the running period of its budget, in US dollars: for steps, and for attempts that failed.
+CREATE FUNCTION uwf.spent(whose text) RETURNS double precision
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+    AS $$
+SELECT coalesce(sum((e.data ->> 'cost_usd')::float8), 0)
+FROM uwf.team t JOIN uwf.event e ON e.team = t.name AND e.kind IN ('step', 'attempt') AND e.at >= uwf.period_start(t.budget_period)
+WHERE t.name = whose
+$$;
+
+-- Whether a team has a budget, and nothing is left of it.
+CREATE FUNCTION uwf.is_spent(whose text) RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+    AS $$ SELECT EXISTS (SELECT FROM uwf.team WHERE name = whose AND budget_usd IS NOT NULL AND budget_usd::float8 <= uwf.spent(name)) $$;
 
 CREATE TABLE uwf.worker (
     team     text COLLATE "C" NOT NULL,
@@ -292,4 +315,4 @@ CREATE POLICY of_team ON uwf.usage    USING (team = (SELECT uwf.team()));
 -- What a step has cost is told by those alone who may lease a thread.
 CREATE POLICY of_team ON uwf.event FOR SELECT USING (team = (SELECT uwf.team()));
 CREATE POLICY told ON uwf.event FOR INSERT WITH CHECK (team = (SELECT uwf.team())
-    AND (kind <> 'step' OR (SELECT has_column_privilege('uwf.thread', 'lease_until', 'UPDATE'))));
+    AND (kind NOT IN ('step', 'attempt') OR (SELECT has_column_privilege('uwf.thread', 'lease_until', 'UPDATE'))));

@@ -15,12 +15,12 @@ pub struct ThreadEvent {
     pub thread: ThreadId,
     /// When, in milliseconds since the epoch.
     pub at: i64,
-    /// `step`, `claimed`, `submitted`, `pushed`, `failed`, `lost`, `handed back`, `waiting`, `paused`, `done`, `dead`, `resumed`,
+    /// `step`, `attempt` (one that failed), `claimed`, `submitted`, `pushed`, `failed`, `lost`, `handed back`, `waiting`, `paused`, `done`, `dead`, `resumed`,
     /// `retried`, or a wish: `cancel`, `pause`.
     pub kind: String,
     /// Which worker.
     pub worker: Option<String>,
-    /// More, by kind: of a step its role, status, cost and tokens.
+    /// More, by kind: of a step its role, status, cost and tokens; of attempts what they have cost.
     pub data: Value,
 }
 

@@ -111,13 +111,8 @@ pub fn status(
     let count = |row: &Row| StateCount { state: row.get(0), count: row.get(1) };
     let threads = client.query(states, &[&team])?.iter().map(count).collect();
     let budget = client.query_opt(
-        "SELECT budget_usd::float8, coalesce(budget_period, 'total'), coalesce((
-             SELECT sum((e.data ->> 'cost_usd')::float8) FROM uwf.event e
-             WHERE e.team = b.name AND e.kind = 'step' AND e.at >= CASE b.budget_period
-                 WHEN 'day' THEN date_trunc('day', clock_timestamp(), 'UTC')
-                 WHEN 'month' THEN date_trunc('month', clock_timestamp(), 'UTC')
-                 ELSE '-infinity' END), 0)
-         FROM uwf.team b WHERE name = $1 AND budget_usd IS NOT NULL",
+        "SELECT budget_usd::float8, coalesce(budget_period, 'total'), uwf.spent(name)
+         FROM uwf.team WHERE name = $1 AND budget_usd IS NOT NULL",
         &[&team],
     )?;
     let budget = budget.map(|row| BudgetStatus {

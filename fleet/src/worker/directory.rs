@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use uwf_engine::exec::StepReport;
 use uwf_engine::thread;
 use uwf_store::Hash;
 
@@ -72,12 +71,11 @@ impl Worker<'_> {
         link: &mut Link,
         run: &Run,
         (place, known): (&mut Place<'_>, &mut HashSet<Hash>),
-        report: &StepReport,
+        made: &MadeStep<'_>,
     ) -> Result<Option<Kept>, FleetError> {
         let Some(place) = place else { return Ok(None) };
         let store = self.host.store();
-        let role = report.played.as_ref().map_or("uwf", |played| played.step.role.as_str());
-        let Some(kept) = place.keep(store, &MadeStep { role, head: &report.head })? else { return Ok(None) };
+        let Some(kept) = place.keep(store, made)? else { return Ok(None) };
         let roots = kept.workspace.roots();
         self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
         Ok(Some(kept))

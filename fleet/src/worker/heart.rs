@@ -16,6 +16,7 @@ impl Worker<'_> {
     pub(super) fn heart(&self) {
         let mut link = Link::prepared(|connection| queue::listen(connection, News::Wish));
         let interval = self.settings.claimant.lease / 3;
+        let soon = self.settings.claimant.lease / 30;
         let mut due = now();
         let mut was_reached = true;
         while !self.runs.is_closed() {
@@ -32,9 +33,9 @@ impl Worker<'_> {
             let leases = self.runs.leases();
             // Counted from before it is asked for.
             match link.once(self.open, |connection| self.beat(connection, &leases, time)) {
-                Ok(()) => {
+                Ok(all_told) => {
                     was_reached = true;
-                    due = time + interval;
+                    due = time + if all_told { interval } else { soon };
                 }
                 Err(error @ FleetError::SchemaTooNew { .. }) => {
                     // What runs would be written in a form that nobody wants any more.
@@ -53,18 +54,20 @@ impl Worker<'_> {
         }
     }
 
+    /// One heartbeat; false where a row was locked, of which nothing is known then.
     fn beat(
         &self,
         connection: &mut Connection,
         leases: &[Lease],
         asked_at: Duration,
-    ) -> Result<(), FleetError> {
+    ) -> Result<bool, FleetError> {
+        let mut all_told = true;
         if let Some(present) = schema::present(connection.client())? {
             self.settings.versions.check(present, schema::Access::Write)?;
         }
         if !leases.is_empty() {
             let beats = queue::heartbeat(connection, &self.settings.claimant, leases)?;
-            // Of a row that is locked nothing is known: it is asked for again before its lease is over.
+            all_told = beats.locked.is_empty();
             let is_told = |lease: &&Lease| !beats.locked.contains(&lease.thread);
             let told: Vec<Lease> = leases.iter().filter(is_told).copied().collect();
             self.runs.answered(&told, asked_at, &beats.held);
@@ -75,6 +78,6 @@ impl Worker<'_> {
         let waiting = queue::waiting(connection)?;
         self.counts.ready.store(waiting.threads, Ordering::Relaxed);
         self.counts.age.store(waiting.longest_ms, Ordering::Relaxed);
-        Ok(())
+        Ok(all_told)
     }
 }

@@ -1,17 +1,19 @@
 //! What comes of a step at the remote: it becomes the head, or it failed, or the thread is given up.
 
+use uwf_engine::ThreadId;
 use uwf_engine::exec::StepReport;
-use uwf_engine::thread::{self, Status};
+use uwf_engine::thread::{self, FAILED, Status, StepNode};
+use uwf_store::{Hash, Store};
 
 use super::counts::add;
 use super::link::Link;
 use super::runs::now;
 use super::slot::{Left, Work};
 use super::trouble;
-use super::{Happening, Worker};
-use crate::heads::{self, Advance, RemoteHead};
+use super::{Happening, Worker, directory};
+use crate::heads::{self, Advance, Attempt, FailedStep, RemoteHead};
 use crate::queue::HandBack;
-use crate::workspace::Kept;
+use crate::workspace::{Kept, MadeStep};
 use crate::{FleetError, nodes};
 
 impl Worker<'_> {
@@ -29,10 +31,6 @@ impl Worker<'_> {
         self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
         let (state, reason) = self.state_after(&to, report);
         let played = report.and_then(|report| report.played.as_ref());
-        let record = played.and_then(|played| thread::detail_of(store, &played.step).ok());
-        let tokens = played
-            .and_then(|played| played.step.usage.as_ref())
-            .map_or(0, |usage| usage.input_tokens + usage.output_tokens);
         let step = Advance {
             lease: run.lease,
             worker: &self.settings.claimant.name,
@@ -42,8 +40,8 @@ impl Worker<'_> {
             role: report.and_then(|report| report.current_role.as_deref()),
             state,
             reason: reason.as_deref(),
-            cost_usd: record.and_then(|record| record.cost).unwrap_or(0.0),
-            tokens: i64::try_from(tokens).unwrap_or(i64::MAX),
+            cost_usd: played.map_or(0.0, |played| cost(store, &played.step)),
+            tokens: played.map_or(0, |played| tokens(&played.step)),
             next_lease: self.settings.claimant.lease,
             kept,
         };
@@ -80,7 +78,8 @@ impl Worker<'_> {
         }
     }
 
-    /// A step failed: its record, if there is one, is kept, and the thread is tried again later.
+    /// A step failed: its record, if there is one, is kept, with the files of what a called thread has finished in it, and the
+    /// thread is tried again later.
     pub(super) fn failed(
         &self,
         link: &mut Link,
@@ -88,14 +87,32 @@ impl Worker<'_> {
         why: String,
     ) -> Result<Left, FleetError> {
         let (store, run) = (self.host.store(), work.run);
+        let thread = &run.lease.thread;
         add(&self.counts.failures, 1);
-        self.host.tell(&Happening::Failed(&run.lease.thread, &why));
-        let standing = RemoteHead::of(store, &run.lease.thread)?;
+        self.host.tell(&Happening::Failed(thread, &why));
+        let mut kept = None;
+        if called_has_steps(store, thread, &work.head)? {
+            let made = MadeStep { role: "uwf", head: &work.head };
+            kept = match self.keep(link, run, (&mut work.place, &mut work.known), &made) {
+                Ok(kept) => kept,
+                Err(error) => return directory::unkept(error),
+            };
+        }
+        let standing = RemoteHead::of(store, thread)?;
+        let attempts = attempts(store, &standing)?;
+        let step = FailedStep {
+            lease: run.lease,
+            worker: &self.settings.claimant.name,
+            variables: &standing.variables,
+            attempts: &attempts,
+            kept: kept.as_ref(),
+        };
         let (roots, known) = (standing.roots(), &mut work.known);
-        self.at(link, run, |connection| {
+        let cost = self.at(link, run, |connection| {
             nodes::put(connection, store, (&roots, known))?;
-            heads::keep_variables(connection, &run.lease, &standing.variables)
+            heads::keep_failed(connection, &step)
         })?;
+        self.counts.add_cost(cost);
         Ok(Left::HandBack(match trouble::tells_of_machine(&why) {
             true => HandBack::Elsewhere(why),
             false => HandBack::Failed(why),
@@ -108,4 +125,35 @@ impl Worker<'_> {
         self.push(link, work, (None, None))?;
         Ok(Left::Ended)
     }
+}
+
+/// Whether a thread that was called for the step at this head, however deep, has made steps of its own.
+fn called_has_steps(store: &Store, caller: &ThreadId, head: &Hash) -> Result<bool, FleetError> {
+    let Some(called) = thread::called_at(store, caller, head)? else { return Ok(false) };
+    let below = thread::head(store, &called.thread)?;
+    Ok(below.hash != below.start_hash() || called_has_steps(store, &called.thread, &below.hash)?)
+}
+
+/// What the failed attempts have cost that a thread lists, and those that it called; one that cannot be read has cost nothing
+/// that anybody knows.
+fn attempts(store: &Store, standing: &RemoteHead) -> Result<Vec<Attempt>, FleetError> {
+    let listed = standing.variables.iter().filter(|variable| variable.name.starts_with(FAILED));
+    listed
+        .flat_map(|variable| &variable.also)
+        .map(|hash| {
+            let step = thread::step_node(store, hash)?;
+            Ok(Attempt { step: *hash, cost_usd: cost(store, &step), tokens: tokens(&step) })
+        })
+        .collect()
+}
+
+/// What a step has cost, in US dollars, as far as its record tells.
+fn cost(store: &Store, step: &StepNode) -> f64 {
+    thread::detail_of(store, step).ok().and_then(|record| record.cost).unwrap_or(0.0)
+}
+
+/// The tokens that a step has sent and received.
+fn tokens(step: &StepNode) -> i64 {
+    let count = step.usage.as_ref().map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -22,7 +22,7 @@ use super::{Happening, Until, WantedStep, Worker};
 use crate::heads;
 use crate::journal::{self, Keeper, Restored, Stream};
 use crate::queue::{self, Claim, HandBack, Settled};
-use crate::workspace::Directory;
+use crate::workspace::{Directory, MadeStep};
 use crate::{FleetError, nodes};
 
 /// How long a slot without work waits before it looks by itself.
@@ -219,7 +219,9 @@ impl Worker<'_> {
                 return Ok(left);
             }
             work.forget_known();
-            let kept = self.keep(link, run, (&mut work.place, &mut work.known), &report);
+            let role = report.played.as_ref().map_or("uwf", |played| played.step.role.as_str());
+            let step = MadeStep { role, head: &report.head };
+            let kept = self.keep(link, run, (&mut work.place, &mut work.known), &step);
             let kept = match kept {
                 Ok(kept) => kept,
                 Err(error) => return directory::unkept(error),
