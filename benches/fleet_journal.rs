@@ -88,7 +88,7 @@ fn run(at: &mut Connection, home: &Path, is_kept: bool) -> Duration {
     queue::submit(at, &id, &Terms::default()).unwrap();
     let lease = Duration::from_secs(600);
     let claimant = Claimant { name: "bench".into(), labels: vec![], workflow: None, lease };
-    let claim = queue::claim(at, &claimant, 1).unwrap().remove(0);
+    let claim = queue::claim(at, &claimant).unwrap().unwrap();
     let keeper = Keeper::open(home, &claim.lease).unwrap();
     let mut command = Command::new(AGENT);
     command.args([id.as_str(), "worker", "--prompt", "Work.", "--no-snapshots", "--mock"]);

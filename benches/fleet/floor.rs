@@ -60,7 +60,8 @@ fn claims(postgres: &Postgres) {
     });
     let ours = per_second(&|number, each| {
         let (mut at, claimant) = (postgres.connection(), claimant(&format!("w{number}")));
-        each(&mut || assert_eq!(queue::claim(&mut at, &claimant, 1).unwrap().len(), 1));
+        queue::prepare_claims(&mut at).unwrap();
+        each(&mut || assert!(queue::claim(&mut at, &claimant).unwrap().is_some()));
     });
     tell("claims a second, 8 workers; bare SKIP LOCKED", ours, bare, "");
     client.batch_execute("DELETE FROM uwf.thread; DELETE FROM uwf.event; DROP TABLE q").unwrap();

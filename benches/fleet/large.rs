@@ -37,7 +37,8 @@ fn asked(postgres: &Postgres, at: &mut Connection, (many, count): (usize, usize)
     threads(postgres, count / 10, "ready");
     client.batch_execute("VACUUM ANALYZE").unwrap();
     let claimant = claimant("w");
-    let claim = median(TIMES, || drop(queue::claim(at, &claimant, 1).unwrap()));
+    queue::prepare_claims(at).unwrap();
+    let claim = median(TIMES, || drop(queue::claim(at, &claimant).unwrap()));
     let query = ThreadQuery { take: Some(50), ..ThreadQuery::default() };
     let list = median(TIMES, || drop(view::threads(at, &query).unwrap()));
     let some: String = client.query_one("SELECT id FROM uwf.thread LIMIT 1 OFFSET 500", &[]).unwrap().get(0);

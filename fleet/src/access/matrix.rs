@@ -306,7 +306,7 @@ fn what_the_programs_do_is_granted_to_their_roles() {
         Claimant { name: "w".into(), labels: vec![], workflow: None, lease: Duration::from_secs(60) };
     queue::come(&mut worker, &claimant, &Presence { version: "1".into(), host: "h".into(), parallel: 1 })
         .unwrap();
-    let claim = queue::claim(&mut worker, &claimant, 1).unwrap().pop().unwrap();
+    let claim = queue::claim(&mut worker, &claimant).unwrap().unwrap();
     assert_eq!(queue::heartbeat(&mut worker, &claimant, &[claim.lease]).unwrap().held.len(), 1);
     assert_eq!(queue::reap(&mut worker).unwrap(), []);
     queue::is_here(&mut worker, "w", ("working", 1)).unwrap();
@@ -340,7 +340,7 @@ fn what_the_programs_do_is_granted_to_their_roles() {
     };
     assert_eq!(heads::advance(&mut worker, &step).unwrap(), "paused");
     assert_eq!(queue::resume(&mut submitter, &thread, None).unwrap(), queue::Wished::Done);
-    let claim = queue::claim(&mut worker, &claimant, 1).unwrap().pop().unwrap();
+    let claim = queue::claim(&mut worker, &claimant).unwrap().unwrap();
     queue::made_progress(worker.client(), "default", &claim.lease).unwrap();
     queue::hand_back(&mut worker, "w", &claim.lease, &queue::HandBack::Drained).unwrap();
     queue::go(&mut worker, "w").unwrap();

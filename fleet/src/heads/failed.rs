@@ -112,7 +112,7 @@ mod tests {
         postgres.client().batch_execute("UPDATE uwf.team SET budget_usd = 0.3").unwrap();
         let claimant =
             Claimant { name: "w".into(), labels: vec![], workflow: None, lease: Duration::from_secs(60) };
-        let lease = queue::claim(&mut at, &claimant, 1).unwrap().pop().unwrap().lease;
+        let lease = queue::claim(&mut at, &claimant).unwrap().unwrap().lease;
         let mut attempts = Vec::new();
         let mut fails = |at: &mut Connection, status: &str| {
             let step = place.step(&thread, None, "writer", &json!({ "$status": status }));

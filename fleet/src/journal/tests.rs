@@ -38,7 +38,7 @@ impl Case {
         let thread = place.flow_thread();
         sync::begin(&mut at, &place.store(), &thread, Some("writer")).unwrap();
         queue::submit(&mut at, &thread, &Terms::default()).unwrap();
-        let claim = queue::claim(&mut at, &claimant("a"), 1).unwrap().remove(0);
+        let claim = queue::claim(&mut at, &claimant("a")).unwrap().unwrap();
         let name = JournalName { thread, head: claim.head, session: ThreadId::new(7) };
         Some(Case { postgres, at, place, claim, name })
     }
@@ -69,7 +69,7 @@ impl Case {
         let over = "UPDATE uwf.thread SET lease_until = clock_timestamp() - interval '1 s'";
         self.at.client().execute(over, &[]).unwrap();
         queue::reap(&mut self.at).unwrap();
-        queue::claim(&mut self.at, &claimant("b"), 1).unwrap().remove(0)
+        queue::claim(&mut self.at, &claimant("b")).unwrap().unwrap()
     }
 
     /// Brings thread and journals to another machine.

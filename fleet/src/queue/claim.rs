@@ -21,42 +21,52 @@ pub struct Claimant {
     pub lease: Duration,
 }
 
-/// One statement: the row of a thread is locked, leased and told of, or left to whoever was there before.
+/// One statement: the row of a thread is locked, leased and told of, or left to whoever was there before. What a team has spent is
+/// added up for those alone that have a budget, and that it is one thread stands in the text: with either as a question of its
+/// own, it takes twice as long.
 const CLAIM: &str = "
-    WITH due AS (
-        SELECT id FROM uwf.thread
-        WHERE team = $1 AND state = 'ready' AND ready_at <= clock_timestamp() AND labels <@ $2
-          AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3)
-          AND attempts < max_attempts AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)
-          AND NOT (SELECT uwf.is_spent($1))
-        ORDER BY priority DESC, ready_at LIMIT $4 FOR UPDATE SKIP LOCKED),
-    taken AS (
+    WITH taken AS (
         UPDATE uwf.thread AS t
-        SET state = 'leased', fence = t.fence + 1, attempts = t.attempts + 1, worker = $5,
-            lease_until = clock_timestamp() + make_interval(secs => $6), updated = clock_timestamp()
-        FROM due WHERE t.team = $1 AND t.id = due.id
-        RETURNING t.*),
+        SET state = 'leased', fence = t.fence + 1, attempts = t.attempts + 1, worker = $4,
+            lease_until = clock_timestamp() + make_interval(secs => $5), updated = clock_timestamp()
+        WHERE t.team = $1 AND t.id = (
+            SELECT id FROM uwf.thread
+            WHERE team = $1 AND state = 'ready' AND ready_at <= clock_timestamp() AND labels <@ $2
+              AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3)
+              AND attempts < max_attempts AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)
+              AND NOT EXISTS (SELECT FROM uwf.team b WHERE b.name = $1 AND b.budget_usd IS NOT NULL
+                              AND b.budget_usd::float8 <= uwf.spent(b.name))
+            ORDER BY priority DESC, ready_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+        RETURNING t.team, t.id, t.fence, t.worker, t.head, t.workspace, t.answer, t.attempts, t.cost_usd, t.max_cost_usd),
     told AS (
         INSERT INTO uwf.event (team, thread, kind, worker, fence) SELECT team, id, 'claimed', worker, fence FROM taken)
     SELECT id, fence, head, workspace, answer, attempts, cost_usd, max_cost_usd FROM taken";
 
-/// Claims at most `limit` threads: the most urgent first, of these the one that has waited longest. None when the team's
-/// budget is spent.
+/// Claims go along the index of what is ready, in its order. How many threads there are in each state changes faster than the
+/// planner learns of it: by what it remembers, it would read all of them and sort them for each claim.
+const ALONG_THE_INDEX: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
+    SET plan_cache_mode = force_generic_plan";
+
+/// Prepares a connection over which threads are claimed again and again.
+///
+/// # Errors
+/// The connection was lost.
+pub fn prepare_claims(connection: &mut Connection) -> Result<(), FleetError> {
+    Ok(connection.client().batch_execute(ALONG_THE_INDEX)?)
+}
+
+/// Claims the most urgent thread, of several the one that has waited longest. None when there is none, or when the team's budget
+/// is spent.
 ///
 /// # Errors
 /// The database fails, or the connection was lost: then a thread may be claimed that nobody knows of, until its lease is over.
-pub fn claim(
-    connection: &mut Connection,
-    claimant: &Claimant,
-    limit: usize,
-) -> Result<Vec<Claim>, FleetError> {
+pub fn claim(connection: &mut Connection, claimant: &Claimant) -> Result<Option<Claim>, FleetError> {
     let statement = connection.prepared(CLAIM)?;
     let (client, team) = connection.parts();
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let lease = seconds(claimant.lease);
-    let rows = client
-        .query(&statement, &[&team, &claimant.labels, &claimant.workflow, &limit, &claimant.name, &lease])?;
-    rows.iter().map(claim_of).collect()
+    let row = client
+        .query_opt(&statement, &[&team, &claimant.labels, &claimant.workflow, &claimant.name, &lease])?;
+    row.as_ref().map(claim_of).transpose()
 }
 
 fn claim_of(row: &Row) -> Result<Claim, FleetError> {

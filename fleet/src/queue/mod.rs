@@ -22,7 +22,7 @@ use uwf_engine::ThreadId;
 use uwf_store::Hash;
 
 pub use self::budget::{Waiting, is_empty, is_spent, waiting};
-pub use self::claim::{Claimant, Reaped, claim, reap};
+pub use self::claim::{Claimant, Reaped, claim, prepare_claims, reap};
 pub use self::lease::{Beat, Beats, HandBack, check_held, hand_back, heartbeat, made_progress, settle};
 pub use self::listen::{News, listen, wait};
 pub use self::presence::{Presence, come, go, is_here};

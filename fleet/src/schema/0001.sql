@@ -90,7 +90,7 @@ CREATE TABLE uwf.thread (
     CONSTRAINT leased_until CHECK ((state = 'leased') = (lease_until IS NOT NULL))
 ) WITH (fillfactor = 60);
 CREATE INDEX thread_ready ON uwf.thread (team, priority DESC, ready_at) WHERE state = 'ready';
-CREATE INDEX thread_leased ON uwf.thread (lease_until) WHERE state = 'leased';
+-- Those that are leased are few, and are found by this one; a lease is written without any index so.
 CREATE INDEX thread_state ON uwf.thread (team, state, id);
 
 -- A thread's own variables but its head: failed attempts, what was undone, options, the reason of a pause.
@@ -131,7 +131,7 @@ CREATE TABLE uwf.event (
     -- Budgets are sums of these.
     CONSTRAINT cost CHECK (kind NOT IN ('step', 'attempt') OR coalesce((data ->> 'cost_usd')::float8, 0) >= 0)
 );
-CREATE INDEX event_team ON uwf.event (team, at);
+CREATE INDEX event_paid ON uwf.event (team, at) WHERE kind IN ('step', 'attempt');   -- who claims writes nothing here
 CREATE INDEX event_thread ON uwf.event (team, thread, id);
 
 -- When the running period of a budget began.
@@ -155,7 +155,9 @@ $$;
 -- Whether a team has a budget, and nothing is left of it.
 CREATE FUNCTION uwf.is_spent(whose text) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
-    AS $$ SELECT EXISTS (SELECT FROM uwf.team WHERE name = whose AND budget_usd IS NOT NULL AND budget_usd::float8 <= uwf.spent(name)) $$;
+    AS $$
+SELECT EXISTS (SELECT FROM uwf.team WHERE name = whose AND budget_usd IS NOT NULL AND budget_usd::float8 <= uwf.spent(name))
+$$;
 
 CREATE TABLE uwf.worker (
     team     text COLLATE "C" NOT NULL,

@@ -115,13 +115,13 @@ fn what_a_worker_has_is_pushed_by_nobody_else() {
     assert_eq!(submitted, Submitted::Is("ready".into()));
     let claimant =
         Claimant { name: "build7".into(), labels: vec![], workflow: None, lease: Duration::from_secs(60) };
-    let claims = queue::claim(&mut at, &claimant, 1).unwrap();
+    let claim = queue::claim(&mut at, &claimant).unwrap().unwrap();
     let there = column(&mut at, "head");
     a.step(&thread, "mine");
     let error = a.push(&mut at, &thread).unwrap_err();
     assert_eq!(error.to_string(), format!("thread {thread} is leased at the remote, to build7"));
     assert_eq!(column(&mut at, "head"), there);
-    queue::hand_back(&mut at, "build7", &claims[0].lease, &queue::HandBack::Drained).unwrap();
+    queue::hand_back(&mut at, "build7", &claim.lease, &queue::HandBack::Drained).unwrap();
     assert_eq!(a.push(&mut at, &thread).unwrap(), Pushed::Moved { steps: 1 });
     assert_eq!(column(&mut at, "state"), "ready", "it is to be run still");
 }

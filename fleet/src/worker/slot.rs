@@ -62,16 +62,19 @@ impl Work<'_> {
 
 impl Worker<'_> {
     pub(super) fn slot(&self) {
-        let mut link = Link::prepared(|connection| queue::listen(connection, queue::News::Ready));
+        let mut link = Link::prepared(|connection| {
+            queue::prepare_claims(connection)?;
+            queue::listen(connection, queue::News::Ready)
+        });
         let mut trouble = Trouble::default();
         while !self.wind.is_draining() {
             // A lease is counted from before it is asked for, but not from before an outage that was waited for.
             let mut asked_at = now();
             let claimed = link.patiently(self.open, &|_| self.wind.is_draining(), |connection| {
                 asked_at = now();
-                queue::claim(connection, &self.settings.claimant, 1)
+                queue::claim(connection, &self.settings.claimant)
             });
-            match claimed.map(|mut claims| claims.pop()) {
+            match claimed {
                 Ok(Some(claim)) => {
                     let has_failed = self.have(&mut link, &claim, asked_at);
                     if self.settings.until == Until::Once {

@@ -239,7 +239,7 @@ fn no_further_step_is_begun_on_a_budget_that_is_spent() {
     let found = ["state", "steps", "attempts"].map(|name| column(&mut at, name, &thread));
     assert_eq!(found, ["ready", "1", "0"]);
     at.client().execute("UPDATE uwf.team SET budget_usd = NULL", &[]).unwrap();
-    assert_eq!(queue::claim(&mut at, &settings.claimant, 1).unwrap().len(), 1);
+    assert!(queue::claim(&mut at, &settings.claimant).unwrap().is_some());
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn what_a_thread_asks_is_answered_and_what_runs_is_told() {
     let refused = far(&["thread", "resume", id]);
     assert!(refused.exit == 1 && refused.err.contains("asks: Which one?"), "{refused:?}");
     assert_eq!(far(&["thread", "resume", id, "-p", "The second."]).json()["state"], "ready");
-    let claim = queue::claim(&mut at, &claimant(), 1).unwrap().pop().unwrap();
+    let claim = queue::claim(&mut at, &claimant()).unwrap().unwrap();
     assert_eq!(claim.answer.as_deref(), Some("The second."));
     let shown = far(&["thread", "show", id]).json();
     assert_eq!(json!([shown["status"], shown["worker"]]), json!(["running", "build7"]));
@@ -112,7 +112,7 @@ fn a_remote_says_how_it_stands() {
     let id = started(&a, &["--max-attempts", "1"]);
     let presence = queue::Presence { version: "0.1".into(), host: "h".into(), parallel: 4 };
     queue::come(&mut at, &claimant(), &presence).unwrap();
-    let claim = queue::claim(&mut at, &claimant(), 1).unwrap().pop().unwrap();
+    let claim = queue::claim(&mut at, &claimant()).unwrap().unwrap();
     queue::hand_back(&mut at, "build7", &claim.lease, &HandBack::Failed("no model".into())).unwrap();
     at.client().batch_execute("UPDATE uwf.team SET budget_usd = 5, budget_period = 'day'").unwrap();
     let status = a.uwf(&["remote", "status", "team"]).json();
