@@ -52,7 +52,7 @@ pub(crate) use self::failures::steps_in;
 pub use self::failures::{Failures, all_failures, clear_failures, failed_attempts, record_failure};
 pub use self::fork::{fork, fork_into};
 pub use self::next::{again, begins_again, next, retried};
-pub use self::options::{ThreadOptions, UWF_OPTIONS, keep_options, options, options_of_node};
+pub use self::options::{ThreadOptions, UWF_OPTIONS, keep_options, options, options_change, options_of_node};
 pub use self::owner::owner;
 pub use self::pause::{Pause, PausedBy, all_paused, pause, paused, unpause};
 pub use self::status::Status;
@@ -172,8 +172,8 @@ pub fn start(store: &Store, workflow: &Hash, prompt: &str, cwd: &str) -> Result<
     Ok(thread)
 }
 
-/// Begins the thread of this id, as [`start`] does, for one who has noted the id before: a thread that has begun so already is
-/// left as it is.
+/// Begins the thread of this id, as [`start`] does, and makes these other changes with it, or none of all. A thread that has begun
+/// so already is left as it is, and the other changes are made.
 ///
 /// # Errors
 /// As [`start`]; or there is a thread of this id that began otherwise.
@@ -181,14 +181,21 @@ pub fn start_as(
     store: &Store,
     thread: &ThreadId,
     (workflow, prompt, cwd): (&Hash, &str, &str),
+    others: Vec<VarChange>,
 ) -> Result<(), ThreadError> {
     check_task(prompt)?;
     let start = StartNode { workflow: *workflow, prompt: prompt.to_owned(), cwd: cwd.to_owned(), call: None };
     let (schema, payload) = (start.type_(), json!(start));
     let value = store.put(&schema, &payload)?;
     let (name, tags, expect) = (variable(thread), BTreeMap::new(), Expect::Absent);
-    match store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }]) {
-        Err(StoreError::Conflict { .. }) if head(store, thread)?.start_hash() == value => Ok(()),
+    let mut changes = vec![VarChange::Set { name, schema, value, tags, expect }];
+    changes.extend(others);
+    match store.vars().apply(&changes) {
+        Err(StoreError::Conflict { .. }) if head(store, thread)?.start_hash() == value => match &changes[1..]
+        {
+            [] => Ok(()),
+            others => Ok(store.vars().apply(others)?),
+        },
         done => Ok(done?),
     }
 }

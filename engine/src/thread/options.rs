@@ -256,21 +256,30 @@ pub(crate) fn read(store: &Store, hash: &Hash) -> Result<ThreadOptions, ThreadEr
 /// # Errors
 /// [`ThreadError::SecretUrl`]; or the node or the variable cannot be written.
 pub fn keep_options(store: &Store, thread: &ThreadId, options: &ThreadOptions) -> Result<(), ThreadError> {
+    match options_change(store, thread, options)? {
+        Some(change) => Ok(store.vars().apply(&[change])?),
+        None => Ok(()),
+    }
+}
+
+/// The change that keeps what was chosen for a thread, whose node is stored; none where it is kept so already.
+///
+/// # Errors
+/// [`ThreadError::SecretUrl`]; or the variable cannot be read, or the node not be written.
+pub fn options_change(
+    store: &Store,
+    thread: &ThreadId,
+    options: &ThreadOptions,
+) -> Result<Option<VarChange>, ThreadError> {
     let name = variable(thread);
     let kept = store.vars().get(&name)?;
     if options.is_empty() {
-        return match kept {
-            Some(_) => Ok(store.vars().apply(&[VarChange::Remove { name }])?),
-            None => Ok(()),
-        };
+        return Ok(kept.map(|_| VarChange::Remove { name }));
     }
     let value = put(store, options)?;
-    if kept.is_some_and(|kept| kept.value == value) {
-        return Ok(());
-    }
     let change =
         VarChange::Set { name, schema: UWF_OPTIONS, value, tags: BTreeMap::new(), expect: Expect::Any };
-    Ok(store.vars().apply(&[change])?)
+    Ok(Some(change).filter(|_| kept.is_none_or(|kept| kept.value != value)))
 }
 
 /// The node of options that may be kept.

@@ -10,11 +10,11 @@ const WORTHWHILE: usize = 64;
 
 /// What `work` makes of each of `items`.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let workers = available_parallelism().map_or(1, NonZero::get);
-    if workers == 1 || items.len() < WORTHWHILE {
-        return items.iter().map(work).collect();
+    // How many cores there are costs a look at files of the system.
+    match items.len() {
+        0..WORTHWHILE => items.iter().map(work).collect(),
+        _ => on_threads(items, work, available_parallelism().map_or(1, NonZero::get), Builder::new),
     }
-    on_threads(items, work, workers, Builder::new)
 }
 
 /// A part that gets no thread, since the system has no more of them, is worked on here.

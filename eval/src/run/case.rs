@@ -160,7 +160,7 @@ impl Work<'_> {
                 false => OpenVisits::default(),
             };
             is_left = true;
-            self.begin(&begun.thread, &workspace, repeat)?;
+            self.begin(&begun, &workspace, repeat)?;
             let why = match self.tried(&begun.thread, &open)? {
                 Came::Stopped => return Ok(None),
                 Came::Over(end) => break end,
@@ -213,16 +213,18 @@ impl Work<'_> {
         self.runner.stop.signal().is_none()
     }
 
-    /// Makes sure that the thread is there, with its workspace and its options.
-    fn begin(&self, thread: &ThreadId, workspace: &Path, repeat: u32) -> Result<(), EvalError> {
-        let (store, task) = (self.runner.store, &self.planned.task);
+    /// Makes sure that the thread is there, with its workspace and its options, and that it is noted as the case's: all of it in
+    /// one write, as a write is what a small case waits for.
+    fn begin(&self, begun: &Begun, workspace: &Path, repeat: u32) -> Result<(), EvalError> {
+        let (store, task, thread) = (self.runner.store, &self.planned.task, &begun.thread);
+        let mut changes = Vec::new();
         if store.vars().get_now(&format!("{}{thread}", thread::HEADS))?.is_none() {
             workspace::make(task, workspace)?;
+            changes.push(ledger::begun_change(store, self.place(repeat), begun)?);
         }
-        let options = self.options(repeat);
-        thread::keep_options(store, thread, &options)?;
+        changes.extend(thread::options_change(store, thread, &self.options(repeat))?);
         let cwd = workspace.to_str().ok_or_else(|| EvalError::NotText { path: workspace.to_owned() })?;
-        Ok(thread::start_as(store, thread, (&self.planned.workflow, &task.prompt, cwd))?)
+        Ok(thread::start_as(store, thread, (&self.planned.workflow, &task.prompt, cwd), changes)?)
     }
 
     fn options(&self, repeat: u32) -> ThreadOptions {

@@ -124,8 +124,13 @@ pub(super) fn begun_thread(store: &Store, place: Place<'_>) -> Result<Option<Beg
     Ok(Some(Begun { thread: begun, given_up, replaces: thread(REPLACES) }))
 }
 
-/// Notes which thread is the case's, before there is such a thread.
+/// Notes which thread is the case's.
 pub(super) fn note_begun(store: &Store, place: Place<'_>, begun: &Begun) -> Result<(), EvalError> {
+    Ok(store.vars().apply(&[begun_change(store, place, begun)?])?)
+}
+
+/// The change that notes which thread is the case's: made with that thread, or before there is such a thread.
+pub(super) fn begun_change(store: &Store, place: Place<'_>, begun: &Begun) -> Result<VarChange, EvalError> {
     let (evaluation, ..) = place;
     let named = store.vars().get(&evaluation_variable(evaluation))?;
     let named = named.ok_or_else(|| EvalError::Unknown { name: evaluation.to_owned(), known: Vec::new() })?;
@@ -136,7 +141,7 @@ pub(super) fn note_begun(store: &Store, place: Place<'_>, begun: &Begun) -> Resu
         tags.insert(GIVEN_UP.to_owned(), told);
     }
     let (name, schema, value, expect) = (of_case(place), named.schema, named.value, Expect::Any);
-    Ok(store.vars().apply(&[VarChange::Set { name, schema, value, tags, expect }])?)
+    Ok(VarChange::Set { name, schema, value, tags, expect })
 }
 
 fn of_case((evaluation, task, repeat): Place<'_>) -> String {
@@ -248,8 +253,8 @@ mod tests {
         let records = Records::register(&store).unwrap();
         let workflow = store.put_text("a workflow").unwrap();
         let [thread, other] = [1, 2].map(ThreadId::new);
-        start_as(&store, &thread, (&workflow, "p", "/w")).unwrap();
-        start_as(&store, &other, (&workflow, "q", "/w")).unwrap();
+        start_as(&store, &thread, (&workflow, "p", "/w"), vec![]).unwrap();
+        start_as(&store, &other, (&workflow, "q", "/w"), vec![]).unwrap();
         let stood = head(&store, &thread).unwrap().hash;
         let left = uwf_snapshot::capture(
             tempfile::tempdir().unwrap().path(),

@@ -35,7 +35,8 @@ impl Work<'_> {
         }
         let new = Begun::new(store);
         let begun = match slot.earlier {
-            None => (new, false),
+            // It is noted with its thread.
+            None => return Ok((new, false)),
             Some(Earlier { thread: Some(thread), given_up, .. }) if self.has_left(&thread, workspace) => {
                 (Begun { thread, given_up, replaces: None }, true)
             }
