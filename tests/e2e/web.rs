@@ -20,6 +20,8 @@ use crate::thread::TASK;
 
 #[path = "web/evaluations.rs"]
 mod evaluations;
+#[path = "web/remote.rs"]
+mod remote;
 
 /// What a hostile text wants to be.
 const HOSTILE: &str = "</title></pre><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=1><a href=javascript:globalThis.pwned=1>";
@@ -73,9 +75,13 @@ struct Served {
 
 impl Served {
     fn of(site: &Site) -> Served {
+        Served::with(site, &[])
+    }
+
+    fn with(site: &Site, args: &[&str]) -> Served {
         let mut command = site.command(UWF);
-        let mut child =
-            command.args(["serve", "--format", "text", "-q"]).stdout(Stdio::piped()).spawn().unwrap();
+        command.args(["serve", "--format", "text", "-q"]).args(args);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         Served { child, url: url.trim().to_owned() }

@@ -3,9 +3,11 @@
 #[path = "workers/chaos.rs"]
 mod chaos;
 #[path = "workers/fleet.rs"]
-mod fleet;
+pub(crate) mod fleet;
 #[path = "workers/proxy.rs"]
 mod proxy;
+#[path = "workers/pushed.rs"]
+mod pushed;
 
 use std::fs;
 

@@ -247,6 +247,25 @@ const checks = {
     }
   },
 
+  async 'the remote is a page that changes by itself, and what is in it is text'({ dead }) {
+    const views = { light: {}, 'dark-400': { colorScheme: 'dark', viewport: { width: 400, height: 900 } } };
+    for (const [view, options] of Object.entries(views)) {
+      const made = await context({ ...options, bypassCSP: true, reducedMotion: 'reduce' });
+      const page = await open(made, '/remote');
+      await live(page);
+      for (const name of ['Workers', 'Queue', 'Cost of each day', 'Dead threads']) assert.equal(await page.locator(`[aria-label="${name}"] table`).count(), 1, name);
+      assert.match(await page.locator('body').textContent(), new RegExp(dead));
+      await picture(page, `web-remote-${view}`, { fullPage: true });
+      assert.deepEqual(await violations(page), [], view);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(wide, 0, `${view}: scrolls sideways`);
+      assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
+      assert.equal(await page.locator('img, iframe, object, embed, a[href^="javascript:"]').count(), 0);
+      assert.match(await page.locator('body').textContent(), /<script>globalThis\.pwned=1<\/script>/, 'it is there to be read');
+      await made.close();
+    }
+  },
+
   async 'a tenth tab does not hang'({ solved, asks, failed, hostile }) {
     const made = await context();
     const pages = [];

@@ -128,9 +128,10 @@ impl Chance {
     }
 }
 
-const FAULTS: [&str; 9] = [
+const FAULTS: [&str; 10] = [
     "killed",
     "frozen",
+    "clock set",
     "database crashed",
     "network closed",
     "network cut",
@@ -162,6 +163,12 @@ impl Chaos {
             "database crashed" => {
                 fleet.postgres.kill();
                 fleet.postgres.restart();
+            }
+            "clock set" => {
+                let clocks: Vec<_> =
+                    self.stations.iter().filter_map(|station| station.machine.clock()).collect();
+                let Some(clock) = clocks.get(self.chance.below(clocks.len().max(1))) else { return };
+                clock.set([3_600, -3_600, 0][self.chance.below(3)]);
             }
             "disk full" => {
                 let Some(at) = self.stations.iter().position(|station| station.disk.is_some()) else {
@@ -242,6 +249,7 @@ fn chaos(fleet: &mut Fleet, workers: usize, threads: usize) -> Chaos {
             None => fleet.machine(),
         };
         let machine = machine.slow(200);
+        let machine = if number % 3 == 1 { machine.with_a_clock() } else { machine };
         // Half of them by the network, half by the socket.
         let machine = if number.is_multiple_of(2) { machine.by(proxy.url()) } else { machine };
         Station { machine, worker: None, thaws_at: None, disk }

@@ -127,6 +127,32 @@ pub(crate) struct Machine {
     shared: PathBuf,
     url: String,
     calls: String,
+    clock: Option<Clock>,
+}
+
+/// A clock of a machine's own, by a library that its programs are started with: how far it is off stands in a file. Only what people
+/// set is off by it; the time since the start is everybody's.
+pub(crate) struct Clock {
+    library: PathBuf,
+    file: String,
+}
+
+impl Clock {
+    /// None where the library is not installed.
+    fn of(site: &Site) -> Option<Clock> {
+        let found = fs::read_dir("/usr/lib").unwrap().filter_map(Result::ok);
+        let mut found = found.map(|dir| dir.path().join("faketime/libfaketimeMT.so.1"));
+        let library = found.find(|library| library.exists());
+        assert!(library.is_some() || std::env::var_os("UWF_REQUIRE_FAKETIME").is_none(), "no libfaketime");
+        Some(Clock { library: library?, file: site.write("clock", "+0s") })
+    }
+
+    /// Sets it to so many seconds after the right time.
+    pub(crate) fn set(&self, seconds: i64) {
+        let new = format!("{}.new", self.file);
+        fs::write(&new, format!("{seconds:+}s")).unwrap();
+        fs::rename(new, &self.file).unwrap();
+    }
 }
 
 impl Machine {
@@ -147,7 +173,8 @@ impl Machine {
         let config =
             format!("agents: {{ counted: {{ command: sh, args: [{agent}] }} }}\ndefaultAgent: counted\n");
         site.write("home/.uwf/config.yaml", &config);
-        Machine { site, shared: fleet.submitter.workspace(), url: fleet.postgres.url(), calls }
+        let (shared, url) = (fleet.submitter.workspace(), fleet.postgres.url());
+        Machine { site, shared, url, calls, clock: None }
     }
 
     /// Agents that run this script of the shell instead, with the real one as `$AGENT`.
@@ -169,6 +196,17 @@ impl Machine {
         Machine { url, ..self }
     }
 
+    /// The same with a clock of its own, where that can be.
+    pub(crate) fn with_a_clock(self) -> Machine {
+        let clock = Clock::of(&self.site);
+        Machine { clock, ..self }
+    }
+
+    /// Its own clock.
+    pub(crate) fn clock(&self) -> Option<&Clock> {
+        self.clock.as_ref()
+    }
+
     /// A worker that is to be started here.
     pub(crate) fn worker(&self, args: &[&str]) -> Command {
         let mut command = self.site.command(UWF);
@@ -178,6 +216,10 @@ impl Machine {
             assert!(said.code == 0, "{said:?}");
         }
         command.args(["worker", "--remote", "team", "--shared-root"]).arg(&self.shared).args(args);
+        if let Some(Clock { library, file }) = &self.clock {
+            command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", file);
+            command.envs(["FAKETIME_NO_CACHE", "FAKETIME_DONT_FAKE_MONOTONIC"].map(|name| (name, "1")));
+        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
