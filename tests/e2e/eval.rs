@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -38,6 +39,14 @@ fn command(site: &Site, args: &[&str]) -> Command {
 
 fn eval(site: &Site, args: &[&str]) -> Said {
     Said::of(command(site, args).output().unwrap())
+}
+
+/// Where the cases of the site's store work.
+fn workspaces(site: &Site) -> PathBuf {
+    let all = fs::read_dir(site.home().join(".local/share/uwf/eval")).unwrap();
+    let stores: Vec<PathBuf> = all.map(|store| store.unwrap().path()).collect();
+    let [store] = &stores[..] else { panic!("one store has one directory: {stores:?}") };
+    store.clone()
 }
 
 /// The first task of everybody, in the workspace.
@@ -108,7 +117,7 @@ fn an_evaluation_runs_is_shown_and_is_not_run_twice() {
     assert_eq!(listed.as_array().unwrap().len(), 3);
     // What is kept is kept by a collection, and can be judged again without the workspaces.
     site.uwf(&["cas", "gc"]).ok();
-    assert!(!site.home().join(".local/share/uwf/eval/double-1").exists());
+    assert!(!workspaces(&site).join("double-1").exists());
     let before = told(&site, "double-1");
     let judged = eval(&site, &["judge", "double-1", "--min", "0.99", "--all"]);
     assert_eq!(judged.code, 1, "{}", judged.err);
@@ -246,7 +255,7 @@ fn a_judge_that_goes_wrong_is_told_and_is_no_low_score() {
     let task = judged_by(&site, "reaches", reaches, "");
     eval(&site, &["run", &task, "--offline", "--name", "reaches", "--keep"]).ok();
     assert!(site.workspace().join("reaches/judges/small.sh").exists());
-    let work = site.home().join(".local/share/uwf/eval/reaches/reaches/1/double.sh");
+    let work = workspaces(&site).join("reaches/reaches/1/double.sh");
     assert!(work.exists(), "a judge works on a copy");
     site.verify();
 }

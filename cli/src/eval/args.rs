@@ -18,7 +18,8 @@ Examples:
   uwf-eval diff double-1 double-2
 
 Files: what was found out is in the store, $OCAS_HOME (default ~/.ocas), as the threads are;
-  cases work below $UWF_EVAL_DIR (default $XDG_DATA_HOME/uwf/eval, which is ~/.local/share/uwf/eval).
+  cases work below $UWF_EVAL_DIR (default $XDG_DATA_HOME/uwf/eval, which is ~/.local/share/uwf/eval),
+  in a directory for each store.
 Exit: 0 done; 1 you can mend it, or it is less than was asked for; 2 usage; 3 no result: too many
   cases have no score; 70 a bug of ours; 129/130/143 ended by a signal.";
 

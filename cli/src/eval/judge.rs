@@ -26,8 +26,7 @@ fn tasks(args: &Judge, known: &Evaluation) -> Result<Vec<PathBuf>, CliError> {
 }
 
 pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliError> {
-    let place = Place::of(session)?;
-    let store = session.store()?;
+    let (place, store) = Place::of(session)?;
     let known = evaluation(&store, &args.name)?;
     if known.finished_at.is_none() {
         return Err(CliError::user(format!("evaluation {} is not finished", args.name))

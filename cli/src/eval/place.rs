@@ -10,8 +10,9 @@ use uwf_engine::home::{Env, HomeError};
 use uwf_engine::spawn::StopSignal;
 use uwf_engine::thread::ThreadOptions;
 use uwf_eval::judge::Judging;
-use uwf_eval::run::Scratch;
+use uwf_eval::run::{Scratch, root_of};
 use uwf_snapshot::Options;
+use uwf_store::Store;
 
 use super::configured;
 use super::mock::read_script;
@@ -25,6 +26,7 @@ const UWF: &str = "uwf";
 /// Where evaluations take place, and with what.
 pub(super) struct Place {
     pub(super) homes: Homes,
+    /// Where the cases of this store work.
     pub(super) root: PathBuf,
     pub(super) env: Env,
     pub(super) program: String,
@@ -32,9 +34,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(session: &Session<'_>) -> Result<Place, CliError> {
-        let homes = session.homes()?;
-        let root = root(&session.env, &session.cwd)?;
+    /// The place, and the store: it must be there before it is told where its cases work.
+    pub(super) fn of(session: &Session<'_>) -> Result<(Place, Store), CliError> {
+        let (homes, store) = (session.homes()?, session.store()?);
+        let root = root_of(&root(&session.env, &session.cwd)?, &homes.ocas);
         uwf_engine::home::make_private(&root).map_err(|error| {
             CliError::said(format!("cannot make the directory {}", root.display()), error)
         })?;
@@ -45,7 +48,8 @@ impl Place {
         // Threads run from other directories than this.
         env.set("UWF_HOME", homes.uwf.clone());
         env.set("OCAS_HOME", homes.ocas.clone());
-        Ok(Place { homes, root, env, program: program(session.program.as_deref()), scratch })
+        let program = program(session.program.as_deref());
+        Ok((Place { homes, root, env, program, scratch }, store))
     }
 
     /// Where what is needed only while this program runs is.
@@ -113,7 +117,7 @@ impl Place {
     }
 }
 
-/// Where cases work.
+/// Where the cases of all stores work.
 fn root(env: &Env, cwd: &Path) -> Result<PathBuf, CliError> {
     let below = |path: &Path| path.join("uwf/eval");
     let named = env.get(DIRECTORY).map(PathBuf::from);

@@ -12,9 +12,8 @@ use super::progress::Progress;
 use crate::shell::{CliError, Session};
 
 pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError> {
-    let place = Place::of(session)?;
+    let (place, store) = Place::of(session)?;
     config::load(&place.homes.uwf)?;
-    let store = session.store()?;
     let plan = match &args.resume {
         Some(name) => {
             let evaluation = load::evaluation(&store, name)?;

@@ -42,15 +42,15 @@ pub(crate) use self::measure::Measured;
 pub use self::plan::{Plan, PlanError, Planned, Script};
 pub use self::scratch::Scratch;
 pub use self::seed::seed_of;
-pub use self::workspace::directory;
+pub use self::workspace::{directory, root_of};
 
 /// What an evaluation is run with.
 pub struct Runner<'a> {
     /// The store.
     pub store: &'a Store,
-    /// Where locks and journals are.
+    /// Where locks, journals and the store are.
     pub homes: &'a Homes,
-    /// Where workspaces are.
+    /// Where workspaces are: those of the store alone, see [`root_of`].
     pub root: &'a Path,
     /// The environment of threads.
     pub env: &'a Env,

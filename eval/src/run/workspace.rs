@@ -1,9 +1,11 @@
 //! Where cases work: `<root>/<evaluation>/<task>/<repeat>`, each a copy of its task's fixture, and what of it is kept.
 //!
-//! The root is not below `$UWF_HOME`, which no command of a model's sees.
+//! The root is not below `$UWF_HOME`, which no command of a model's sees. Each store has one of its own: what has the same name in
+//! two of them is not the same.
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use uwf_engine::home::{make_private, remove_directory};
@@ -37,6 +39,14 @@ pub(crate) struct All {
     pub(crate) tree: Hash,
     /// That, where it has one.
     pub(crate) git: Option<Hash>,
+}
+
+/// The root of a store that lies in the directory `store`, below one that many have. It stays the same while that exists.
+pub fn root_of(below: &Path, store: &Path) -> PathBuf {
+    // However it was typed, and whatever links lead there.
+    let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
+    let id = sha1_smol::Sha1::from(store.as_os_str().as_bytes()).digest().to_string();
+    below.join(&id[..12])
 }
 
 /// The directory of an evaluation.
@@ -203,6 +213,18 @@ mod tests {
     fn write(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn two_stores_have_nothing_in_common() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, other, link] = ["one", "other", "link"].map(|name| dir.path().join(name));
+        [&one, &other].into_iter().for_each(|store| fs::create_dir(store).unwrap());
+        symlink(&one, &link).unwrap();
+        let root = |store: &Path| root_of(Path::new("/eval"), store);
+        assert_eq!(root(&one), root(&link));
+        assert_ne!(of_case(&root(&one), "e", ("t", 1)), of_case(&root(&other), "e", ("t", 1)));
+        assert!(root(&one).starts_with("/eval"));
     }
 
     /// A workspace as programs leave them: what is made, what git knows, links to anywhere, a socket.

@@ -36,7 +36,7 @@ fn a_workspace_with_links_to_anywhere_git_and_sockets_is_judged_and_taken_as_it_
     let first = case(&site, "one");
     assert_eq!(first["score"].as_f64(), Some(1.0), "{first}");
     // The same of the thread that another evaluation takes, and of what is judged again, though no workspace is left.
-    assert!(!site.home().join(".local/share/uwf/eval/one").exists());
+    assert!(!workspaces(&site).join("one").exists());
     eval(&site, &["run", "venv", "--offline", "--name", "two"]).ok();
     let second = case(&site, "two");
     assert_eq!((second["cached"].as_bool(), second["score"].as_f64()), (Some(true), Some(1.0)), "{second}");

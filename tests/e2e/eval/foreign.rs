@@ -69,9 +69,9 @@ fn told(site: &Site, shown: &Value, name: &str) -> Value {
     };
     let case = |case: &Value| {
         let thread = case["thread"].as_str().unwrap();
-        let workspace = format!(".local/share/uwf/eval/n/{name}/{}", case["repeat"]);
+        let workspace = workspaces(site).join(format!("n/{name}/{}", case["repeat"]));
         let answer = site.uwf(&["thread", "read", thread]).ok().out;
-        json!({"repeat": case["repeat"], "thread": thread, "workspace": site.home().join(workspace), "answer": answer})
+        json!({"repeat": case["repeat"], "thread": thread, "workspace": workspace, "answer": answer})
     };
     let cases: Vec<&Value> = cases.collect();
     let judges: Vec<Value> = cases[0]["judges"].as_array().unwrap().iter().map(judge).collect();

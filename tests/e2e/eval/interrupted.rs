@@ -91,7 +91,7 @@ fn a_case_that_waited_for_its_model_goes_on_without_losing_a_turn() {
         assert!(Instant::now() < until);
         sleep(Duration::from_millis(50));
     }
-    fs::remove_dir_all(site.home().join(".local/share/uwf/eval/n/double/1")).unwrap();
+    fs::remove_dir_all(workspaces(&site).join("n/double/1")).unwrap();
     let on = eval(&site, &["run", "--resume", "n"]).ok();
     assert!(on.err.contains("double/1 begins anew: its workspace is gone\n"), "{}", on.err);
     assert_eq!(
