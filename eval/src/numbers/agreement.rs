@@ -1,5 +1,7 @@
 //! Whether a judge that votes agrees with itself.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 /// How far votes agree.
@@ -20,23 +22,42 @@ pub struct Agreement {
 /// The agreement of votes, a slice for each case; cases with fewer than two are left out. None if that leaves none.
 ///
 /// Cases may have different numbers of votes: each case counts the same in `alike`, each vote in what chance would give.
-pub fn agreement<T: PartialEq>(cases: &[impl AsRef<[T]>]) -> Option<Agreement> {
+pub fn agreement<T: PartialOrd>(cases: &[impl AsRef<[T]>]) -> Option<Agreement> {
     let cases: Vec<&[T]> = cases.iter().map(AsRef::as_ref).filter(|votes| votes.len() > 1).collect();
     if cases.is_empty() {
         return None;
     }
     let alike = cases.iter().map(|votes| alike(votes)).sum::<f64>() / cases.len() as f64;
     let votes: Vec<&T> = cases.iter().flat_map(|votes| votes.iter()).collect();
-    let same = |vote: &T| votes.iter().filter(|other| ***other == *vote).count() as f64;
-    // Each vote, times the share of its word: the squared shares of all words.
-    let by_chance = votes.iter().map(|vote| same(vote)).sum::<f64>() / (votes.len() as f64).powi(2);
+    let (all, count) = (counts(votes.iter().copied()), votes.len() as f64);
+    // The squared shares of all words.
+    let by_chance = all.iter().map(|same| (*same as f64).powi(2)).sum::<f64>() / count.powi(2);
     let kappa = (by_chance < 1.0).then(|| (alike - by_chance) / (1.0 - by_chance));
     Some(Agreement { cases: cases.len(), votes: votes.len(), alike, kappa })
 }
 
-fn alike<T: PartialEq>(votes: &[T]) -> f64 {
-    let others =
-        |at: usize| (0..votes.len()).filter(|other| *other != at && votes[*other] == votes[at]).count();
-    let same: usize = (0..votes.len()).map(others).sum();
-    same as f64 / (votes.len() * (votes.len() - 1)) as f64
+/// Of two votes, how likely they are the same.
+fn alike<T: PartialOrd>(votes: &[T]) -> f64 {
+    let pairs = |count: usize| (count * count.saturating_sub(1)) as f64;
+    counts(votes.iter()).into_iter().map(pairs).sum::<f64>() / pairs(votes.len())
+}
+
+/// How often each word is said.
+fn counts<'v, T: PartialOrd + 'v>(votes: impl Iterator<Item = &'v T>) -> Vec<usize> {
+    let mut votes: Vec<&T> = votes.collect();
+    votes.sort_by(|one, other| one.partial_cmp(other).unwrap_or(Ordering::Equal));
+    votes.chunk_by(|one, other| one == other).map(<[&T]>::len).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_votes_are_counted_and_not_each_held_against_each() {
+        let cases: Vec<Vec<u32>> = (0..20_000).map(|at| vec![at % 7, at % 3, at % 5, at % 2, at]).collect();
+        let found = agreement(&cases).unwrap();
+        assert_eq!((found.cases, found.votes), (20_000, 100_000));
+        assert!(found.kappa.unwrap() < found.alike);
+    }
 }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::SAME;
+
 /// From where to where, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
@@ -31,6 +33,16 @@ impl Interval {
     /// Whether a value is in it.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
+    }
+
+    /// Whether all of it is more than nothing, by more than rounding.
+    pub(crate) fn is_above(&self) -> bool {
+        self.low > SAME
+    }
+
+    /// Whether all of it is less than nothing, by more than rounding.
+    pub(crate) fn is_below(&self) -> bool {
+        self.high < -SAME
     }
 
     /// How wide it is.

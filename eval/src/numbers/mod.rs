@@ -57,3 +57,5 @@ pub use verdict::{Unclear, Verdict, verdict};
 pub const CONFIDENCE: f64 = 0.95;
 /// With fewer tasks nothing is said of tasks like these.
 pub const FEWEST_TASKS: usize = 5;
+/// What sums of the same scores may differ by, in whatever order they were added up: that is no difference.
+pub(crate) const SAME: f64 = 1e-9;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::SAME;
+
 /// How cases ended, counted apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
@@ -40,7 +42,7 @@ impl Outcomes {
     /// What is lost, if more than `limit` of the cases are, or all of them.
     pub fn lost_beyond(&self, limit: f64) -> Option<Lost> {
         let (cases, of) = (self.lost(), self.cases());
-        let is_beyond = cases == of || cases as f64 > limit * of as f64;
+        let is_beyond = cases == of || cases as f64 > limit * of as f64 + SAME;
         is_beyond.then_some(Lost { cases, of, limit })
     }
 
@@ -64,6 +66,8 @@ mod tests {
         let some = Outcomes { scored: 8, failed: 1, unscored: 1, error: 0 };
         assert_eq!(some.lost_beyond(0.1), None, "exactly as many as may be");
         assert_eq!(some.and(Outcomes { error: 1, ..Outcomes::default() }).lost_beyond(0.1).unwrap().cases, 2);
+        let many = Outcomes { scored: 71, unscored: 29, ..Outcomes::default() };
+        assert_eq!(many.lost_beyond(0.29), None, "0.29 * 100 is less than 29");
         assert!(Outcomes::default().lost_beyond(1.0).is_some(), "nothing is no result");
         assert!(Outcomes { error: 3, ..Outcomes::default() }.lost_beyond(1.0).is_some());
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::estimate::{self, Estimate};
 use super::interval::Possible;
 use super::units::{self, Unit};
-use super::{CONFIDENCE, FEWEST_TASKS, quantile};
+use super::{CONFIDENCE, FEWEST_TASKS, SAME, quantile};
 
 /// With which chance a difference of the least size is seen.
 const POWER: f64 = 0.8;
@@ -52,12 +52,9 @@ impl Paired {
     pub fn is_regression(&self) -> bool {
         let intervals =
             [self.delta.interval.filter(|_| self.delta.tasks >= FEWEST_TASKS), self.delta.these_tasks];
-        intervals.into_iter().flatten().any(|interval| interval.high < 0.0)
+        intervals.into_iter().flatten().any(|interval| interval.is_below())
     }
 }
-
-/// What sums of the same scores may differ by.
-const SAME: f64 = 1e-9;
 
 fn least_seen(units: &[Unit]) -> Option<f64> {
     let values: Vec<f64> = units.iter().map(|unit| unit.value).collect();

@@ -74,6 +74,18 @@ proptest! {
     }
 
     #[test]
+    fn the_same_repeated_more_often_is_never_different(tasks in prop::collection::vec(0u32..=10, 1..29)) {
+        let repeated = |count: usize| -> Vec<Vec<f64>> {
+            tasks.iter().map(|part| vec![f64::from(*part) / 10.0 * 0.7 + 0.1; count]).collect()
+        };
+        let (once, thrice) = (repeated(1), repeated(3));
+        let pairs: Vec<_> = once.iter().zip(&thrice).map(|(before, after)| Pair { before, after }).collect();
+        let found = paired(&pairs, Possible::Difference, &mut Rng::with_seed(7)).unwrap();
+        prop_assert!(!found.is_regression() && matches!(verdict(Some(&found), None), Verdict::Unclear(_)));
+        prop_assert_eq!((found.delta.mean, found.ties), (0.0, tasks.len()));
+    }
+
+    #[test]
     fn more_tries_pass_once_more_often_and_all_less_often(n in 1u64..40, part in 0.0..=1.0) {
         let passed = (part * n as f64) as u64;
         let all = passes(&[(n, passed)]);
@@ -97,4 +109,15 @@ proptest! {
             prop_assert!(found.kappa.is_none_or(|kappa| kappa <= found.alike + 1e-12));
         }
     }
+}
+
+/// Differences that are all alike but for rounding have no spread that an interval could be made of.
+#[test]
+fn rounding_alone_gives_no_verdict() {
+    let before = [0.2, 0.3, 0.5, 0.6, 0.7].map(|score| [score]);
+    let after = [0.3, 0.4, 0.6, 0.7, 0.8].map(|score| [score]);
+    let pairs: Vec<_> = before.iter().zip(&after).map(|(before, after)| Pair { before, after }).collect();
+    let found = paired(&pairs, Possible::Difference, &mut Rng::with_seed(7)).unwrap();
+    assert_eq!(found.delta.method, Method::Alike);
+    assert_eq!(verdict(Some(&found), None), Verdict::Unclear(Unclear::CoversZero { least_seen: None }));
 }

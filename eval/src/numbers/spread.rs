@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::units::{mean, variance};
+use super::units::{difference, mean, variance};
 
 /// Where the spread of scores comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ pub fn spread(tasks: &[impl AsRef<[f64]>]) -> Option<Spread> {
     let squares_within: f64 =
         tasks.iter().map(|scores| variance(scores).unwrap_or(0.0) * (size(scores) - 1.0)).sum();
     let within = squares_within / (samples - count);
-    let from_grand = |scores: &[f64]| mean(scores).map_or(0.0, |mean| (mean - grand).powi(2));
+    let from_grand = |scores: &[f64]| mean(scores).map_or(0.0, |mean| difference(grand, mean).powi(2));
     let squares_between: f64 = tasks.iter().map(|scores| size(scores) * from_grand(scores)).sum();
     let squared_sizes: f64 = tasks.iter().map(|scores| size(scores).powi(2)).sum();
     let typical_size = (samples - squared_sizes / samples) / (count - 1.0);

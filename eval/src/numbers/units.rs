@@ -1,5 +1,7 @@
 //! What repeats of one task come to.
 
+use super::SAME;
+
 /// A task: the mean of its repeats, or the difference of two such means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unit {
@@ -36,8 +38,15 @@ impl Unit {
             variance: one.variance + other.variance,
             uncertainty: one.uncertainty + other.uncertainty,
         });
-        Unit { value: self.value - before.value, noise, repeats: self.repeats.min(before.repeats) }
+        let value = difference(before.value, self.value);
+        Unit { value, noise, repeats: self.repeats.min(before.repeats) }
     }
+}
+
+/// How much more `after` is than `before`; nothing where rounding alone tells them apart.
+pub(crate) fn difference(before: f64, after: f64) -> f64 {
+    let delta = after - before;
+    if delta.abs() <= SAME { 0.0 } else { delta }
 }
 
 /// The arithmetic mean; none of nothing.
@@ -48,8 +57,11 @@ pub(super) fn mean(values: &[f64]) -> Option<f64> {
 /// The variance with one less in the denominator; none of fewer than two.
 pub(super) fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
-    // Equal values have no variance, however their sum was rounded.
-    if values.iter().all(|value| value == &values[0]) {
+    // Equal values have no variance, however they and their sum were rounded.
+    let (least, most) = values
+        .iter()
+        .fold((values[0], values[0]), |(least, most), value| (value.min(least), value.max(most)));
+    if most - least <= SAME {
         return Some(0.0);
     }
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -79,6 +91,8 @@ mod tests {
         assert_eq!(Unit::of(&[0.5]).unwrap().noise, None);
         assert_eq!(Unit::of(&[]), None);
         assert_eq!(variance(&[0.1, 0.1, 0.1]), Some(0.0), "in spite of rounding");
+        assert_eq!(variance(&[0.3 - 0.2, 0.4 - 0.3, 0.6 - 0.5]), Some(0.0), "of the values, too");
+        assert_eq!(difference(0.1 + 0.2, 0.3), 0.0);
     }
 
     #[test]

@@ -53,8 +53,8 @@ pub fn verdict(paired: Option<&Paired>, lost: Option<Lost>) -> Verdict {
         return Verdict::Unclear(Unclear::TooFewTasks { tasks, needed: FEWEST_TASKS });
     }
     match paired.delta.interval {
-        Some(interval) if interval.low > 0.0 => Verdict::Better,
-        Some(interval) if interval.high < 0.0 => Verdict::Worse,
+        Some(interval) if interval.is_above() => Verdict::Better,
+        Some(interval) if interval.is_below() => Verdict::Worse,
         _ => Verdict::Unclear(Unclear::CoversZero { least_seen: paired.least_seen }),
     }
 }

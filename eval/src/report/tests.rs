@@ -81,10 +81,12 @@ fn a_workflow_that_failed_scores_nothing_and_an_error_says_nothing() {
     assert_eq!((found.outcomes.failed, found.outcomes.error, found.score.unwrap().mean), (1, 1, 0.5));
 }
 
-/// Scores of six tasks, four repeats each, around a base that differs by task.
+/// Scores of six tasks, four repeats each, around a base that differs by task, and `plus` on the average.
 fn six(plus: f64) -> Vec<(String, Vec<Option<f64>>)> {
-    let score =
-        |task: usize, repeat: usize| 0.2 + 0.05 * task as f64 + 0.02 * ((task + repeat) % 3) as f64 + plus;
+    let plus = |task: usize| plus * (0.9 + 0.04 * task as f64);
+    let score = |task: usize, repeat: usize| {
+        0.2 + 0.05 * task as f64 + 0.02 * ((task + repeat) % 3) as f64 + plus(task)
+    };
     (0..6)
         .map(|task| (format!("t{task}"), (0..4).map(|repeat| Some(score(task, repeat))).collect()))
         .collect()

@@ -90,10 +90,10 @@ fn unclear(why: &Unclear, by: &str) -> String {
 /// What repeats tell of these tasks, where that is more.
 fn on_these(paired: Option<&Paired>) -> String {
     let Some(these) = paired.and_then(|paired| paired.delta.these_tasks) else { return String::new() };
-    let word = match these {
-        Interval { low, .. } if low > 0.0 => "better",
-        Interval { high, .. } if high < 0.0 => "worse",
-        _ => return String::new(),
+    let word = match () {
+        () if these.is_above() => "better",
+        () if these.is_below() => "worse",
+        () => return String::new(),
     };
     format!("; on these very tasks it is {word} ({})", delta_interval(Some(these)))
 }

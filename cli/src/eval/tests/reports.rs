@@ -20,18 +20,20 @@ impl Home {
         Home { dir: tempfile::tempdir().unwrap() }
     }
 
-    /// Six tasks, three cases each: a base that grows with the task, and a part of it that differs by repeat.
+    /// Six tasks, three cases each: a base that grows with the task, a part that differs by repeat, and `plus` on the average.
     fn evaluate(self, name: &str, plus: f64, lost: usize) -> Home {
         let store = uwf_engine::open_store(&self.dir.path().join(".ocas"), || 1_800_000_000_000).unwrap();
         let records = Records::register(&store).unwrap();
         let workflow = store.put_text("a workflow").unwrap();
         let (mut tasks, mut cases) = (Vec::new(), Vec::new());
+        let plus = |task: i32| plus * (0.9 + 0.04 * f64::from(task));
         for task in 0..6 {
             let id = format!("task-{task}");
             tasks.push(json!({ "name": id, "path": "/t", "hash": "h", "workflow": workflow, "workflowName": "solve" }));
             for repeat in 1..=3 {
-                let score = (cases.len() >= lost)
-                    .then(|| 0.1 + 0.05 * f64::from(task) + 0.02 * f64::from((task + repeat) % 3) + plus);
+                let score = (cases.len() >= lost).then(|| {
+                    0.1 + 0.05 * f64::from(task) + 0.02 * f64::from((task + repeat) % 3) + plus(task)
+                });
                 let run = case(name, (&id, repeat), score, &json!(workflow));
                 cases.push(
                     json!({ "task": id, "repeat": repeat, "run": store.put(&records.run, &run).unwrap() }),
