@@ -19,6 +19,9 @@ use crate::record::{ClaimByModel, Hallucination, StepClaims};
 use crate::task::ClaimsModel;
 
 pub(super) fn judge(bench: &Bench<'_>, model: Option<&ClaimsModel>) -> Result<Said, Silent> {
+    if bench.seen.steps.is_empty() {
+        return Err(Silent::Nothing);
+    }
     let mut asked = model.map(|model| Asked::new(bench, model)).transpose()?;
     let mut found = Hallucination::default();
     let mut known =
@@ -42,8 +45,9 @@ pub(super) fn judge(bench: &Bench<'_>, model: Option<&ClaimsModel>) -> Result<Sa
     let scores: Vec<f64> =
         found.per_step.iter().filter(|step| step.checked > 0).map(|step| step.score).collect();
     let score = if scores.is_empty() { 1.0 } else { scores.iter().sum::<f64>() / scores.len() as f64 };
-    let data = bench.keep(&bench.records.hallucination, &found)?;
-    Ok(Said { cost_usd: asked.and_then(|asked| asked.cost), ..Said::of(score, data) })
+    let cost_usd = asked.and_then(|asked| asked.cost);
+    let data = bench.keep(&bench.records.hallucination, &found).map_err(|silent| silent.paid(cost_usd))?;
+    Ok(Said { cost_usd, ..Said::of(score, data) })
 }
 
 /// What became of the claims of a step.

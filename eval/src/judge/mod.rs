@@ -18,10 +18,12 @@ mod words;
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::Value;
 use uwf_agent::Provider;
+use uwf_engine::builtin::META_SCHEMA;
 use uwf_engine::spawn::StopSignal;
 use uwf_engine::{Env, ThreadId};
-use uwf_store::{Hash, Store};
+use uwf_store::{Hash, Store, StoreError};
 
 use crate::EvalError;
 use crate::case::Outcome;
@@ -92,6 +94,16 @@ enum Silent {
     Nothing,
     /// Nobody could: the store or the disk refuses.
     Broken(EvalError),
+}
+
+impl Silent {
+    /// The same where so much was paid for it.
+    fn paid(self, cost: Option<f64>) -> Silent {
+        match self {
+            Silent::Error(why) => Silent::Paid(why, cost),
+            other => other,
+        }
+    }
 }
 
 impl<E: Into<EvalError>> From<E> for Silent {
@@ -182,9 +194,24 @@ impl Bench<'_> {
         }
     }
 
-    /// Keeps what was found.
-    fn keep(&self, type_: &Hash, found: &impl Serialize) -> Result<Hash, EvalError> {
-        put(self.store, type_, found)
+    /// Keeps what was found. That it is such that no store takes it is the judge's own failure: the next one's may be taken.
+    fn keep(&self, type_: &Hash, found: &impl Serialize) -> Result<Hash, Silent> {
+        put(self.store, type_, found).map_err(untaken)
+    }
+
+    /// Keeps the schema of what a judge of the task finds, which is the type of that.
+    fn keep_schema(&self, schema: &Value) -> Result<Hash, Silent> {
+        self.keep(&META_SCHEMA, schema)
+    }
+}
+
+fn untaken(error: EvalError) -> Silent {
+    use StoreError::{Invalid, Schema, TooDeep};
+    match error {
+        EvalError::Store(why @ (Invalid { .. } | Schema(_) | TooDeep { .. })) => {
+            Silent::Error(format!("what it found cannot be kept: {why}"))
+        }
+        other => Silent::Broken(other),
     }
 }
 

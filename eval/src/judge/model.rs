@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uwf_agent::{Agent, Limits, Usd, Workspace};
-use uwf_engine::builtin::META_SCHEMA;
 use uwf_engine::spawn::StopSignal;
 use uwf_snapshot::{diff, patch};
 use uwf_store::{excerpt, schema};
@@ -85,7 +84,7 @@ pub(super) fn judge(bench: &Bench<'_>, judge: &JudgeSpec, ask: &Ask<'_>) -> Resu
     }
     let votes: Vec<f64> = verdicts.iter().map(|verdict| verdict.score).collect();
     let score = votes.iter().sum::<f64>() / votes.len() as f64;
-    let data = keep(bench, judge, (ask.model, &verdicts, &failed))?;
+    let data = keep(bench, judge, (ask.model, &verdicts, &failed)).map_err(|silent| silent.paid(cost))?;
     let votes = if ask.votes > 1 { votes } else { Vec::new() };
     Ok(Said { score: Some(score), data: Some(data), votes, cost_usd: cost })
 }
@@ -97,11 +96,10 @@ fn keep(
     (model, verdicts, failed): (&str, &[Verdict], &[String]),
 ) -> Result<uwf_store::Hash, Silent> {
     if let (Some(schema), [Verdict { data: Some(data), .. }]) = (&judge.schema, verdicts) {
-        let type_ = bench.store.put(&META_SCHEMA, schema)?;
-        return Ok(bench.keep(&type_, data)?);
+        return bench.keep(&bench.keep_schema(schema)?, data);
     }
     let found = json!({"model": model, "verdicts": verdicts, "failed": failed});
-    Ok(bench.keep(&bench.records.data, &found)?)
+    bench.keep(&bench.records.data, &found)
 }
 
 fn checked(judge: &JudgeSpec, verdict: Verdict) -> Result<Verdict, String> {

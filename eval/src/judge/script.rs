@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use uwf_agent::external::{Confined, NOT_CONFINED};
 use uwf_engine::Env;
-use uwf_engine::builtin::META_SCHEMA;
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::spawn::{ProcessSpec, Sinks, SpawnError, StopSignal, run_within};
 use uwf_store::{excerpt, schema, sounds_secret};
@@ -21,6 +20,10 @@ use crate::task::JudgeSpec;
 
 /// What a judge may say.
 const MOST: usize = 1024 * 1024;
+/// How much is heard at least of what a command that tests says last.
+const TAIL: usize = 64 * 1024;
+/// How many characters of that are recorded.
+const RECORDED: usize = 4000;
 /// How much of what it said is told where it is wrong.
 const SHOWN: usize = 200;
 /// What a process is told that has to end.
@@ -46,7 +49,7 @@ pub(super) fn judge(
     let copied = bench.copies.make()?;
     let workspace = copied.workspace();
     let args = [workspace.display().to_string(), bench.subject.thread.to_string()];
-    let ran = run(bench, (&copied, timeout), &entry.display().to_string(), &args)?;
+    let ran = run(bench, (&copied, timeout, Heard::All), &entry.display().to_string(), &args)?;
     match ran.status {
         Some(0) => {}
         Some(status) => {
@@ -56,7 +59,7 @@ pub(super) fn judge(
     }
     let (score, data) = said(&ran.stdout, judge).map_err(Silent::Error)?;
     let type_ = match &judge.schema {
-        Some(schema) => bench.store.put(&META_SCHEMA, schema)?,
+        Some(schema) => bench.keep_schema(schema)?,
         None => bench.records.data,
     };
     Ok(Said::of(score, bench.keep(&type_, &data)?))
@@ -65,7 +68,9 @@ pub(super) fn judge(
 /// The command of `tests`: 1 where it succeeds, else 0.
 pub(super) fn tests(bench: &Bench<'_>, command: &str, timeout: Duration) -> Result<Said, Silent> {
     let copied = bench.copies.make()?;
-    let ran = run(bench, (&copied, timeout), "/bin/sh", &["-c".to_owned(), command.to_owned()])?;
+    let args = ["-c".to_owned(), command.to_owned()];
+    // What tests print says nothing of whether they pass.
+    let ran = run(bench, (&copied, timeout, Heard::Tail), "/bin/sh", &args)?;
     let passed = match ran.status {
         Some(126 | 127) | None => {
             let why = format!("the command cannot be run{}", behind(&ran.last_words));
@@ -75,7 +80,7 @@ pub(super) fn tests(bench: &Bench<'_>, command: &str, timeout: Duration) -> Resu
     };
     let tail = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
-        let from = text.char_indices().rev().nth(3999).map_or(0, |(at, _)| at);
+        let from = text.char_indices().rev().nth(RECORDED - 1).map_or(0, |(at, _)| at);
         text[from..].to_owned()
     };
     let found = json!({
@@ -114,10 +119,34 @@ fn said(stdout: &[u8], judge: &JudgeSpec) -> Result<(Option<f64>, Value), String
     }
 }
 
+/// What is heard of what a program prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// All of it; too much ends the program.
+    All,
+    /// The end of it, however much it is.
+    Tail,
+}
+
+impl Heard {
+    /// Takes what was printed to what was before; whether that may be.
+    fn take(self, heard: &mut Vec<u8>, bytes: &[u8]) -> bool {
+        if self == Heard::All && heard.len() + bytes.len() > MOST {
+            return false;
+        }
+        heard.extend_from_slice(bytes);
+        // Twice as much before it is cut, so that cutting costs nothing on the average.
+        if self == Heard::Tail && heard.len() > 2 * TAIL {
+            heard.drain(..heard.len() - TAIL);
+        }
+        true
+    }
+}
+
 /// Runs a program on a copy of the workspace.
 fn run(
     bench: &Bench<'_>,
-    (copied, timeout): (&Copied, Duration),
+    (copied, timeout, heard): (&Copied, Duration, Heard),
     program: &str,
     args: &[String],
 ) -> Result<Ran, Silent> {
@@ -139,23 +168,23 @@ fn run(
         stop: &stop,
     };
     let (mut stdout, mut too_much) = (Vec::new(), false);
-    let mut hear = |bytes: &[u8]| {
-        if stdout.len() + bytes.len() > MOST {
-            too_much = true;
-            stop.cell().store(TERMINATE, Ordering::SeqCst);
-        } else {
-            stdout.extend_from_slice(bytes);
-        }
-    };
     let end_if_stopped = || {
         if judging.stop.signal().is_some() {
             stop.cell().store(TERMINATE, Ordering::SeqCst);
         }
     };
     // One that says something all the time is never idle.
+    let mut hear = |bytes: &[u8]| {
+        end_if_stopped();
+        if !heard.take(&mut stdout, bytes) {
+            too_much = true;
+            stop.cell().store(TERMINATE, Ordering::SeqCst);
+        }
+    };
     let (mut stderr, mut idle) = (|_: &[u8]| end_if_stopped(), end_if_stopped);
     let ran = run_within(&spec, None, &mut Sinks { stdout: &mut hear, stderr: &mut stderr, idle: &mut idle });
     match ran {
+        _ if too_much && judging.stop.signal().is_some() => Err(Silent::Broken(EvalError::Stopped)),
         _ if too_much => Err(Silent::Error("it printed more than 1 MiB".to_owned())),
         Err(SpawnError::Stopped { .. }) => Err(Silent::Broken(EvalError::Stopped)),
         Err(SpawnError::Deadline { .. }) => {
@@ -198,5 +227,20 @@ fn behind(last_words: &str) -> String {
     match last_words.trim() {
         "" => String::new(),
         words => format!("; its last words: {}", excerpt(words, SHOWN)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_may_print_whatever_they_like_and_judges_may_not() {
+        let (mut all, mut tail) = (Vec::new(), Vec::new());
+        let piece = vec![b'.'; 16 << 10];
+        let taken: Vec<bool> = (0..200).map(|_| Heard::All.take(&mut all, &piece)).collect();
+        assert_eq!((taken[63], taken[64], all.len()), (true, false, MOST));
+        assert!((0..200).all(|_| Heard::Tail.take(&mut tail, &piece)) && Heard::Tail.take(&mut tail, b"ok"));
+        assert!(tail.ends_with(b".ok") && (TAIL..=2 * TAIL).contains(&tail.len()));
     }
 }

@@ -40,3 +40,19 @@ fn a_workflow_that_failed_has_what_its_judges_say_or_nothing() {
     assert_eq!((broken.outcome, broken.overall), (Outcome::Unscored, None));
     assert_eq!(broken.reason.as_deref(), Some("it made 5 steps; no score of a"));
 }
+
+#[test]
+fn what_no_store_takes_is_the_judge_s_own_failure() {
+    use uwf_engine::builtin::PROFILE;
+
+    let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
+    let records = Records::register(&store).unwrap();
+    let deep = (0..125).fold(Value::Null, |inner, _| Value::from(vec![inner]));
+    let why = |type_: &Hash, found: &Value| untaken(put(&store, type_, found).unwrap_err());
+    assert!(matches!(why(&records.data, &deep), Silent::Error(why) if why.contains("nested too deeply")));
+    let text = store.put(&META_SCHEMA, &serde_json::json!({"type": "string"})).unwrap();
+    assert!(matches!(why(&text, &Value::from(1)), Silent::Error(_)));
+    // Of a type that is not there nothing can be kept, by whatever judge.
+    assert!(matches!(why(&Hash::of_self(&Value::from("none")), &Value::Null), Silent::Broken(_)));
+    assert!(matches!(Silent::Error(String::new()).paid(Some(0.5)), Silent::Paid(_, Some(_))));
+}

@@ -18,6 +18,9 @@ const ENOUGH: f64 = 0.3;
 
 pub(super) fn judge(bench: &Bench<'_>) -> Result<Said, Silent> {
     let steps = &bench.seen.steps;
+    if steps.is_empty() {
+        return Err(Silent::Nothing);
+    }
     let per_step: Vec<StepUpstream> =
         steps.iter().zip(steps.iter().skip(1)).filter_map(|(giver, taker)| used(giver, taker)).collect();
     // Who was given nothing has missed nothing.

@@ -119,6 +119,8 @@ const KEYS: &[&str] = &[
 const TIMEOUT: Duration = Duration::from_secs(300);
 /// No script may take longer, in seconds.
 const LONGEST: f64 = 24.0 * 3600.0;
+/// The format of a text that is the hash of a node, and so an edge of the store.
+const REFERENCE: &str = "ocas_ref";
 /// No model is asked more often for one case.
 const MOST_VOTES: f64 = 25.0;
 
@@ -258,7 +260,23 @@ fn read_schema(reader: &mut Reader<'_>, of: &Section<'_>) -> Option<Value> {
             keywords.remove("$schema");
         }
         schema::check(&value).map_err(|error| format!("`{named}` is no schema for data: {error}"))?;
+        if refers(&value) {
+            return Err(format!(
+                "`{named}` has `format: ocas_ref`: what a judge finds cannot refer to nodes of the store"
+            ));
+        }
         Ok(value)
     });
     read.map_err(|why| reader.problem(&of.below("schema"), why)).ok()
+}
+
+/// Whether data of this schema may name nodes. Nobody looks whether these are there, and a store that lacks one is unsound.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(keywords) => {
+            keywords.get("format").is_some_and(|format| format == REFERENCE) || keywords.values().any(refers)
+        }
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
 }

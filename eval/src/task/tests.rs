@@ -31,6 +31,8 @@ fn made(text: &str) -> TempDir {
     fs::write(task.join(FILE), text).unwrap();
     fs::write(task.join("fixture/a.txt"), "a\n").unwrap();
     fs::write(task.join("schemas/a.json"), r#"{"$schema": "x", "type": "object"}"#).unwrap();
+    let refers = r#"{"type": "object", "properties": {"seen": {"type": "array", "items": {"type": "string", "format": "ocas_ref"}}}}"#;
+    fs::write(task.join("schemas/ref.json"), refers).unwrap();
     fs::write(task.join("judges/a.sh"), "#!/bin/sh\n").unwrap();
     fs::set_permissions(task.join("judges/a.sh"), Permissions::from_mode(0o755)).unwrap();
     dir
@@ -108,6 +110,10 @@ fn every_mistake_is_told_by_its_line() {
         ),
         (judge("{ name: x, entry: judges/a.sh, weight: -1 }"), "line 4: `weight` cannot be -1"),
         (judge("{ name: x, entry: judges/a.sh, schema: fixture/a.txt }"), "`fixture/a.txt` is no JSON"),
+        (
+            judge("{ name: x, entry: judges/a.sh, schema: schemas/ref.json }"),
+            "`schemas/ref.json` has `format: ocas_ref`",
+        ),
         (judge("{ name: x, model: m }"), "line 4: `rubric` is missing"),
         (judge("{ name: x, model: m, rubric: r, votes: 100 }"), "line 4: `votes` cannot be 100"),
     ] {
