@@ -21,7 +21,7 @@ Files: what was found out is in the store, $OCAS_HOME (default ~/.ocas), as the 
   cases work below $UWF_EVAL_DIR (default $XDG_DATA_HOME/uwf/eval, which is ~/.local/share/uwf/eval),
   in a directory for each store.
 Exit: 0 done; 1 you can mend it, or it is less than was asked for; 2 usage; 3 no result: too many
-  cases have no score; 70 a bug of ours; 129/130/143 ended by a signal.";
+  cases have no score, or some are not finished; 70 a bug of ours; 129/130/143 ended by a signal.";
 
 /// Evaluate workflows: run them over and over on the same tasks, judge what they do, and compare.
 #[derive(Debug, Parser)]
@@ -110,10 +110,12 @@ pub(super) struct Init {
 
 const RUN_AFTER_HELP: &str = "\
 Each case is a thread in a copy of the task's fixture. One that is finished is not run again:
-interrupted, the same command goes on where it stopped, as does --resume NAME. A thread that
-another evaluation ran for exactly this (workflow, fixture, prompt, limits, agent, model, script,
-sandbox, seed, number of the case, what is configured of these) is taken, and judged anew; --fresh
-runs another.
+interrupted, the same command goes on where it stopped if it has --name, as does --resume NAME;
+without --name it is another evaluation. What is not finished is no result for --min: exit 3.
+
+A thread that another evaluation ran for exactly this (workflow, fixture, prompt, limits, agent,
+model, script, sandbox, seed, number of the case, what is configured of these) is taken, and judged
+anew; --fresh runs another.
 
 A case that was interrupted goes on within its step where that cannot change what comes of it: it
 waited for the model, or had only read and written files of its workspace. Where a tool call was cut
@@ -121,9 +123,9 @@ off, or a command may have left something, it begins anew, with a new thread in 
 the old thread is removed, and what it cost is told with the case and counts for --max-cost.
 
 Failures of the infrastructure (the endpoint, the sandbox, a process that cannot be started) are
-tried again, and are errors of a case then, not low scores; going on, or the same command, tries
-these once more. A workflow that does not come to its end has failed, and has what its judges say
-of it, and 0 where there is nothing that they could judge. A judge that could not say leaves no score.
+tried again, and are errors of a case then, not low scores; going on tries these once more. A
+workflow that does not come to its end has failed, and has what its judges say of it, and 0 where
+there is nothing that they could judge. A judge that could not say leaves no score.
 
 Examples:
   uwf-eval run double --offline --count 20 --seed 7
@@ -172,9 +174,9 @@ pub(super) struct Run {
     /// Exit with 1 if the mean score is below this
     #[arg(long, value_name = "X", value_parser = part)]
     pub(super) min: Option<f64>,
-    /// Exit with 3 if more than this part of the cases has no score, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
-    pub(super) max_unscored: f64,
+    /// Exit with 3 if more than this part of the cases has no score, in percent [default: 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(super) max_unscored: Option<f64>,
     #[command(flatten)]
     pub(super) who: Who,
 }
@@ -233,9 +235,9 @@ pub(super) struct Judge {
     /// Exit with 1 if the mean score is below this
     #[arg(long, value_name = "X", value_parser = part)]
     pub(super) min: Option<f64>,
-    /// Exit with 3 if more than this part of the cases has no score, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
-    pub(super) max_unscored: f64,
+    /// Exit with 3 if more than this part of the cases has no score, in percent [default: 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(super) max_unscored: Option<f64>,
 }
 
 /// A score.

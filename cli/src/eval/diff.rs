@@ -22,7 +22,11 @@ pub(super) fn diff(session: &mut Session<'_>, what: &args::Diff) -> Result<u8, C
         }
         None => drop(session.ui.result(&found, || text(&found))?),
     }
-    if found.before.no_result.or(found.after.no_result).is_some() {
+    if what.before == what.after {
+        session.ui.warn(&format!("{} is compared with itself: nothing can differ", what.before));
+    }
+    let is_whole = found.before.unfinished + found.after.unfinished == 0;
+    if !is_whole || found.before.no_result.or(found.after.no_result).is_some() {
         return Ok(NO_RESULT);
     }
     if what.no_regression && found.regression {

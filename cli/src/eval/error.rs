@@ -5,7 +5,7 @@ use uwf_eval::task::TaskError;
 
 use crate::shell::{CliError, USER};
 
-/// Too many cases have no score.
+/// There is no result: too many cases have no score, or are not finished.
 pub(super) const NO_RESULT: u8 = 3;
 
 impl From<EvalError> for CliError {

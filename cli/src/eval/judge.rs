@@ -75,5 +75,5 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
     if count == 0 && !args.all {
         session.ui.note("no case was judged: all that can be have a score by these judges; --all judges all");
     }
-    outcome::tell(session, &args.name, &Bounds { min: args.min, max_unscored: args.max_unscored })
+    outcome::tell(session, &args.name, &Bounds::of(args.min, args.max_unscored))
 }

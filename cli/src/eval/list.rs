@@ -4,7 +4,7 @@ use serde::Serialize;
 use uwf_eval::Evaluation;
 use uwf_eval::load::{evaluation, names};
 
-use crate::shell::{CliError, Session, render};
+use crate::shell::{CliError, OK, Session, render};
 
 /// An evaluation in a row.
 #[derive(Serialize)]
@@ -47,7 +47,13 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<u8, CliError> {
             ["NAME", "STATUS", "CASES", "WORKFLOW", "MODEL", "STARTED"],
             &rows.iter().map(cells).collect::<Vec<_>>(),
         )
-    })
+    })?;
+    if rows.is_empty() && session.terminals.out {
+        session
+            .ui
+            .note("no evaluations yet; `uwf-eval init DIR` makes a task, `uwf-eval run DIR` begins one");
+    }
+    Ok(OK)
 }
 
 impl Row {
@@ -59,7 +65,7 @@ impl Row {
             started_at: of.started_at,
             status: if of.finished_at.is_some() { "done" } else { "unfinished" },
             cases: of.cases.len(),
-            planned: of.tasks.len() * of.config.count as usize,
+            planned: of.planned(),
             tasks: of.tasks.into_iter().map(|task| task.name).collect(),
             workflows,
             agent: of.config.agent,

@@ -3,20 +3,29 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use uwf_eval::report::{ReportOptions, outcomes, passes, words};
 use uwf_eval::{Case, GivenUp, Loaded, Outcome, load};
 
+use super::error::NO_RESULT;
 use super::show::score;
 use crate::shell::{CliError, OK, Session, Text, USER, render};
-
-/// There is no result: too many cases have no score.
-pub(super) const NO_RESULT: u8 = 3;
 
 /// What an evaluation has to come to.
 pub(super) struct Bounds {
     /// The least mean score.
     pub(super) min: Option<f64>,
-    /// The part of cases that may have no score, in percent.
+    /// The part of cases that may have no score.
     pub(super) max_unscored: f64,
+    /// Whether any of these was asked for: of what is not finished none can be told.
+    pub(super) is_asked: bool,
+}
+
+impl Bounds {
+    /// As typed; parts of the cases in percent.
+    pub(super) fn of(min: Option<f64>, max_unscored: Option<f64>) -> Bounds {
+        let share = max_unscored.map_or(ReportOptions::default().max_unscored, |percent| percent / 100.0);
+        Bounds { min, max_unscored: share, is_asked: min.is_some() || max_unscored.is_some() }
+    }
 }
 
 /// What it came to.
@@ -61,17 +70,23 @@ struct Sum {
 
 /// Prints what an evaluation came to; gives the exit status.
 pub(super) fn tell(session: &mut Session<'_>, name: &str, bounds: &Bounds) -> Result<u8, CliError> {
-    let view = View::of(load(&session.store()?, name)?);
+    let loaded = load(&session.store()?, name)?;
+    let outcomes = outcomes(&loaded.cases);
+    let view = View::of(loaded);
     session.ui.result(&view, || text(&view))?;
-    let silent = view.total.unscored + view.total.errors;
-    let part = 100.0 * silent as f64 / view.total.cases.max(1) as f64;
-    if view.total.cases == 0 || part > bounds.max_unscored {
-        let error = format!("no result: {silent} of {} cases have no score", view.total.cases).into();
-        let hint = Some(format!("see why with: uwf-eval show {name}; --max-unscored says how many may"));
-        return Err(CliError::Said { error, hint, exit: NO_RESULT });
+    let no_result =
+        |why: String, hint| CliError::Said { error: why.into(), hint: Some(hint), exit: NO_RESULT };
+    if let Some(lost) = outcomes.lost_beyond(bounds.max_unscored) {
+        let hint = format!("see why with: uwf-eval show {name}; --max-unscored says how many may");
+        return Err(no_result(words::no_result(&lost), hint));
+    }
+    let missing = view.planned.saturating_sub(outcomes.cases());
+    if bounds.is_asked && missing > 0 {
+        let hint = format!("go on with: uwf-eval run --resume {name}");
+        return Err(no_result(words::unfinished(missing, view.planned), hint));
     }
     match (bounds.min, view.total.score) {
-        (Some(min), Some(score)) if score < min => Err(CliError::Said {
+        (Some(min), Some(score)) if !passes(score, min) => Err(CliError::Said {
             error: format!("the score {score:.4} is below {min}").into(),
             hint: None,
             exit: USER,
@@ -99,9 +114,9 @@ impl View {
         let mut total = Sum::of(&cases.iter().collect::<Vec<_>>());
         total.score = mean(tasks.iter().filter_map(|task| task.sum.score));
         View {
-            name: evaluation.name,
             done: evaluation.finished_at.is_some(),
-            planned: evaluation.tasks.len() * evaluation.config.count as usize,
+            planned: evaluation.planned(),
+            name: evaluation.name,
             total,
             tasks,
         }

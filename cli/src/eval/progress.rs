@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use uwf_eval::report::ReportOptions;
+use uwf_eval::report::{ReportOptions, passes};
 use uwf_eval::run::Event;
 use uwf_eval::{Case, Outcome};
 
@@ -71,7 +71,7 @@ impl Progress {
     fn count(&mut self, case: &Case) {
         self.done += 1;
         let pass = ReportOptions::default().pass;
-        self.passed += usize::from(case.score.is_some_and(|score| score >= pass));
+        self.passed += usize::from(case.score.is_some_and(|score| passes(score, pass)));
         if let Some(cost) = case.paid() {
             self.cost = Some(self.cost.unwrap_or(0.0) + cost);
         }

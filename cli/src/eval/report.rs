@@ -26,6 +26,12 @@ pub(super) fn report(session: &mut Session<'_>, what: &args::Report) -> Result<u
         session.ui.warn(&words::no_result(lost));
         return Ok(NO_RESULT);
     }
+    if found.unfinished > 0 && (what.min.is_some() || what.numbers.bounds_unscored()) {
+        let planned = found.outcomes.cases() + found.unfinished;
+        session.ui.warn(&words::unfinished(found.unfinished, planned));
+        session.ui.hint(&format!("go on with: uwf-eval run --resume {}", found.name));
+        return Ok(NO_RESULT);
+    }
     let Some(min) = what.min.filter(|min| !found.reaches(*min)) else { return Ok(OK) };
     let score = words::score(found.score.map(|score| score.mean));
     session.ui.warn(&format!("the score is {score}, below {}", words::score(Some(min))));

@@ -54,7 +54,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     };
     let ended = run_all(&plan, &runner, &mut |event| progress.tell(&event, &mut session.ui));
     progress.clear(&mut session.ui);
-    let bounds = Bounds { min: args.min, max_unscored: args.max_unscored };
+    let bounds = Bounds::of(args.min, args.max_unscored);
     told(session, &plan, ended, (&bounds, args.max_cost))
 }
 

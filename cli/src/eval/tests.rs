@@ -13,6 +13,10 @@ use crate::shell::{Terminals, reference};
 
 /// What a command line came to: exit status, stdout, stderr.
 fn ran(home: &Path, args: &[&str]) -> (u8, String, String) {
+    ran_at(home, args, Terminals::default())
+}
+
+fn ran_at(home: &Path, args: &[&str], terminals: Terminals) -> (u8, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = main_with(ProcessContext {
         args: std::iter::once(&"uwf-eval").chain(args).map(OsString::from).collect(),
@@ -22,7 +26,7 @@ fn ran(home: &Path, args: &[&str]) -> (u8, String, String) {
         stdin: &mut io::empty(),
         out: &mut out,
         err: &mut err,
-        terminals: Terminals::default(),
+        terminals,
         program: None,
         clock: || 1_800_000_000_000,
         stop: StopSignal::default(),
@@ -66,6 +70,9 @@ fn the_reference_says_what_can_be_typed() {
 fn where_nothing_is_there_is_nothing_to_show() {
     let home = tempfile::tempdir().unwrap();
     assert_eq!(ran(home.path(), &["list"]), (0, "[]\n".to_owned(), String::new()));
+    let terminals = Terminals { out: true, ..Terminals::default() };
+    let (exit, _, err) = ran_at(home.path(), &["list"], terminals);
+    assert!(exit == 0 && err.starts_with("no evaluations yet; `uwf-eval init DIR`"), "{err}");
     let (exit, out, err) = ran(home.path(), &["show", "none"]);
     assert_eq!((exit, out.as_str()), (1, ""));
     assert_eq!(err, "error: there is no evaluation none\n  hint: begin one with: uwf-eval run TASK\n");

@@ -51,6 +51,7 @@ pub use paired::{Pair, Paired, paired};
 pub use passes::{Passes, pass_all_k, pass_at_k, passes};
 pub use rate::wilson;
 pub use spread::{Spread, spread};
+pub(crate) use units::difference;
 pub use verdict::{Unclear, Verdict, verdict};
 
 /// How often an interval is to cover what it is for.

@@ -40,6 +40,13 @@ pub enum Unclear {
     },
     /// Too many cases have no score.
     Lost(Lost),
+    /// Cases are not finished.
+    Unfinished {
+        /// How many of the one that is compared with.
+        before: usize,
+        /// How many of the one that is compared.
+        after: usize,
+    },
 }
 
 /// What a paired difference comes to; `lost` is why one of the two is no result.

@@ -29,6 +29,13 @@ pub struct Evaluation {
     pub imported: bool,
 }
 
+impl Evaluation {
+    /// How many cases it has once it is finished.
+    pub fn planned(&self) -> usize {
+        self.tasks.len() * self.config.count as usize
+    }
+}
+
 /// What is the same for all cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -11,7 +11,8 @@ use super::words;
 use crate::case::Case;
 use crate::load::Loaded;
 use crate::numbers::{
-    Estimate, Lost, McNemar, Outcomes, Pair, Paired, Possible, Verdict, mcnemar, paired, verdict,
+    Estimate, Lost, McNemar, Outcomes, Pair, Paired, Possible, Unclear, Verdict, difference as more, mcnemar,
+    paired, verdict,
 };
 
 /// What two evaluations differ by; as JSON this is what `uwf-eval diff --format json` prints.
@@ -58,7 +59,9 @@ pub struct Side {
     pub score: Option<Estimate>,
     /// How its cases ended.
     pub outcomes: Outcomes,
-    /// Why it is no result, if it is none.
+    /// How many of its cases are not finished.
+    pub unfinished: usize,
+    /// Why it is no result, if it is none: too many cases have no score.
     pub no_result: Option<Lost>,
     /// USD a case, on the average.
     pub cost_usd: Option<f64>,
@@ -101,14 +104,21 @@ impl Difference {
             move |task: &CasesOfTask<'_>| task.cases.iter().filter_map(|case| of(case)).collect::<Vec<_>>()
         };
         let (before_side, after_side) = (Side::of(before, options), Side::of(after, options));
-        let verdict = verdict(score.as_ref(), before_side.no_result.or(after_side.no_result));
+        let is_whole = before_side.unfinished + after_side.unfinished == 0;
+        let verdict = match is_whole {
+            true => verdict(score.as_ref(), before_side.no_result.or(after_side.no_result)),
+            false => Verdict::Unclear(Unclear::Unfinished {
+                before: before_side.unfinished,
+                after: after_side.unfinished,
+            }),
+        };
         let absent = |from: &[CasesOfTask<'_>], of: &[CasesOfTask<'_>]| {
             let is_there = |name: &str| of.iter().any(|task| task.task.name == name);
             from.iter().map(|task| task.task.name.clone()).filter(|name| !is_there(name)).collect()
         };
         Difference {
             sentence: words::sentence((&before_side.name, &after_side.name), &verdict, score.as_ref()),
-            regression: score.as_ref().is_some_and(Paired::is_regression),
+            regression: is_whole && score.as_ref().is_some_and(Paired::is_regression),
             differs: differing(&before.evaluation, &after.evaluation),
             cost_usd: difference(&shared, Possible::Anything, &amounts(|case| case.cost_usd), rng),
             seconds: difference(&shared, Possible::Anything, &amounts(|case| Some(case.seconds)), rng),
@@ -127,8 +137,9 @@ impl Difference {
 
 impl Side {
     fn of(loaded: &Loaded, options: &ReportOptions) -> Side {
-        let Report { name, score, outcomes, no_result, cost_usd, .. } = Report::of(loaded, options);
-        Side { name, score, outcomes, no_result, cost_usd: cost_usd.map(|cost| cost.mean) }
+        let Report { name, score, outcomes, unfinished, no_result, cost_usd, .. } =
+            Report::of(loaded, options);
+        Side { name, score, outcomes, unfinished, no_result, cost_usd: cost_usd.map(|cost| cost.mean) }
     }
 }
 
@@ -190,7 +201,7 @@ fn task(one: &CasesOfTask<'_>, other: &CasesOfTask<'_>) -> TaskDifference {
         |scores: &[f64]| (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64);
     let (one_scores, other_scores) = (one.scores(), other.scores());
     let (before, after) = (mean(&one_scores), mean(&other_scores));
-    let delta = before.zip(after).map(|(before, after)| after - before);
+    let delta = before.zip(after).map(|(before, after)| more(before, after));
     TaskDifference {
         task: one.task.name.clone(),
         before,

@@ -1,7 +1,7 @@
 //! Cases as tests, in the XML that CI systems read (JUnit).
 //!
-//! A task is a suite, a case a test. A case that does not pass is a failure; one without a score is an error: of a judge, or
-//! of what the workflow runs on.
+//! A task is a suite, a case a test. A case that does not pass is a failure, and passes by its score as in the report; one without
+//! a score is an error: of a judge, or of what the workflow runs on.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ fn sums(cases: &[&Case], at_least: f64) -> String {
 
 fn kind(case: &Case, at_least: f64) -> &'static str {
     match score_of(case) {
-        Some(score) if case.outcome == Outcome::Scored && passes(score, at_least) => "passed",
+        Some(score) if passes(score, at_least) => "passed",
         Some(_) => "failure",
         None => "error",
     }

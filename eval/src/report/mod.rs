@@ -33,3 +33,4 @@ pub use junit::junit;
 pub use options::ReportOptions;
 pub use settings::Differs;
 pub use summary::{JudgeReport, PassReport, Report, TaskReport};
+pub use tasks::{outcomes, passes};

@@ -123,7 +123,6 @@ impl Report {
         let rng = &mut Rng::with_seed(options.seed);
         let outcomes = tasks.iter().fold(Outcomes::default(), |sum, task| sum.and(task.outcomes()));
         let scores: Vec<Vec<f64>> = tasks.iter().map(CasesOfTask::scores).collect();
-        let planned = evaluation.tasks.len() * evaluation.config.count as usize;
         let amount = |of: &dyn Fn(&Case) -> Option<f64>| amounts(cases.iter().map(of));
         Report {
             name: evaluation.name.clone(),
@@ -131,7 +130,7 @@ impl Report {
             started_at: evaluation.started_at,
             finished_at: evaluation.finished_at,
             outcomes,
-            unfinished: planned.saturating_sub(outcomes.cases()),
+            unfinished: evaluation.planned().saturating_sub(outcomes.cases()),
             no_result: outcomes.lost_beyond(options.max_unscored),
             score: estimate(&scores, Possible::Score, rng),
             score_if_lost: (outcomes.lost() > 0).then(|| if_lost(&tasks)),
@@ -149,7 +148,8 @@ impl Report {
 
     /// Whether it is finished and a result, and its score is at least `min`.
     pub fn reaches(&self, min: f64) -> bool {
-        self.no_result.is_none() && self.score.is_some_and(|score| case_passes(score.mean, min))
+        let is_result = self.unfinished == 0 && self.no_result.is_none();
+        is_result && self.score.is_some_and(|score| case_passes(score.mean, min))
     }
 }
 

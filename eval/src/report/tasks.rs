@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Outcome};
 use crate::load::Loaded;
-use crate::numbers::Outcomes;
+use crate::numbers::{Outcomes, SAME};
 use crate::record::TaskRef;
 
 /// A task with its cases, in the order of the repeats.
@@ -25,7 +25,7 @@ impl CasesOfTask<'_> {
 
     /// How they ended.
     pub(super) fn outcomes(&self) -> Outcomes {
-        self.cases.iter().fold(Outcomes::default(), |sum, case| sum.and(outcome(case)))
+        outcomes(self.cases.iter().copied())
     }
 }
 
@@ -44,9 +44,14 @@ pub(super) fn score_of(case: &Case) -> Option<f64> {
     }
 }
 
-/// Whether a score passes; sums of weights are no exact numbers.
-pub(super) fn passes(score: f64, pass: f64) -> bool {
-    score >= pass - 1e-9
+/// Whether a score is at least `pass`, be it that of a case or of all; sums of weights are no exact numbers.
+pub fn passes(score: f64, pass: f64) -> bool {
+    score >= pass - SAME
+}
+
+/// How cases ended.
+pub fn outcomes<'c>(cases: impl IntoIterator<Item = &'c Case>) -> Outcomes {
+    cases.into_iter().fold(Outcomes::default(), |sum, case| sum.and(outcome(case)))
 }
 
 fn outcome(case: &Case) -> Outcomes {

@@ -6,7 +6,7 @@ use uwf_store::Hash;
 use super::*;
 use crate::case::{Case, Outcome};
 use crate::load::Loaded;
-use crate::numbers::{Unclear, Verdict};
+use crate::numbers::{Lost, Unclear, Verdict};
 
 /// An evaluation of so many scores a task; none is a judge that could not say.
 fn loaded(name: &str, tasks: &[(&str, &[Option<f64>])]) -> Loaded {
@@ -53,7 +53,27 @@ fn a_report_counts_tasks_once_however_often_they_are_repeated() {
     assert_eq!((found.cost_usd.unwrap().total, found.tokens.unwrap().p50), (2.5, 120.0));
     assert_eq!(found.tasks[0].score, Some(0.75));
     assert_eq!(found.tasks[1].interval, None, "a single case");
-    assert!(found.reaches(0.5) && !found.reaches(0.51));
+    assert!(!found.reaches(0.0), "what is not finished reaches nothing");
+}
+
+#[test]
+fn a_bound_is_reached_by_what_is_finished() {
+    let found = Report::of(&loaded("a", &[("one", &[Some(0.1 + 0.2)]), ("two", &[Some(0.3)])]), &options());
+    assert!(found.reaches(0.3) && !found.reaches(0.31));
+    let rounded = Report::of(&loaded("a", &[("one", &[Some(0.8 - 1e-12)])]), &options());
+    assert!(rounded.reaches(0.8), "sums of weights are no exact numbers");
+}
+
+#[test]
+fn of_what_is_not_finished_nothing_is_told() {
+    let mut part = of_six("v2", 0.3);
+    part.cases.truncate(20);
+    let found = Difference::of(&of_six("v1", 0.0), &part, &options());
+    assert_eq!(found.verdict, Verdict::Unclear(Unclear::Unfinished { before: 0, after: 4 }));
+    let told = "Whether v2 is better than v1 cannot be told: no result: cases are not finished, 4 of v2.";
+    assert_eq!((found.sentence.as_str(), found.after.unfinished), (told, 4));
+    let back = Difference::of(&part, &of_six("v1", 0.0), &options());
+    assert!(!back.regression, "{}", back.sentence);
 }
 
 #[test]
@@ -164,6 +184,26 @@ fn tests_for_ci_say_what_failed_and_what_is_an_error() {
     let mut found = loaded("a<b", &[("one", &[Some(1.0), Some(0.2), None])]);
     found.cases[1].judges[0].name = "<tests> & \u{1}more".into();
     insta::assert_snapshot!(junit(&Report::of(&found, &options())));
+}
+
+#[test]
+fn tests_for_ci_pass_as_the_report_has_it() {
+    let mut found = loaded("a", &[("one", &[Some(0.9), Some(0.2)])]);
+    found.cases[0].outcome = Outcome::Failed;
+    let report = Report::of(&found, &options());
+    assert_eq!((report.passes.passed, report.tasks[0].passed), (1, 1));
+    let text = junit(&report);
+    assert!(text.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{text}");
+}
+
+#[test]
+fn too_many_are_told_with_the_share_that_may_be() {
+    let lost = |cases, of| words::no_result(&Lost { cases, of, limit: 0.1 });
+    assert_eq!(lost(2, 18), "no result: 2 of 18 cases have no score, more than 10 %");
+    assert_eq!(
+        [lost(3, 3), lost(0, 0)],
+        ["no result: 3 of 3 cases have no score", "no result: no case is finished"]
+    );
 }
 
 #[test]

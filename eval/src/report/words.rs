@@ -54,8 +54,14 @@ pub fn no_result(lost: &Lost) -> String {
     let Lost { cases, of, limit } = lost;
     match of {
         0 => "no result: no case is finished".to_owned(),
+        _ if cases == of => format!("no result: {cases} of {of} cases have no score"),
         _ => format!("no result: {cases} of {of} cases have no score, more than {}", percent(*limit)),
     }
+}
+
+/// Why there is no result yet.
+pub fn unfinished(cases: usize, of: usize) -> String {
+    format!("no result: {cases} of {of} cases are not finished")
 }
 
 /// What a comparison comes to, in one sentence.
@@ -67,13 +73,15 @@ pub(super) fn sentence((before, after): (&str, &str), verdict: &Verdict, paired:
         Verdict::Better => format!("{after} is better than {before}, by {by}."),
         Verdict::Worse => format!("{after} is worse than {before}, by {by}."),
         Verdict::Unclear(why) => {
-            let told = unclear(why, &by);
-            format!("Whether {after} is better than {before} cannot be told: {told}{}.", on_these(paired))
+            let told = unclear((before, after), why, &by);
+            // What is not finished tells nothing of these tasks either.
+            let of_these = paired.filter(|_| !matches!(why, Unclear::Unfinished { .. }));
+            format!("Whether {after} is better than {before} cannot be told: {told}{}.", on_these(of_these))
         }
     }
 }
 
-fn unclear(why: &Unclear, by: &str) -> String {
+fn unclear((before, after): (&str, &str), why: &Unclear, by: &str) -> String {
     match why {
         Unclear::NothingShared => "they have no task in common with a score in both".to_owned(),
         Unclear::TooFewTasks { tasks, needed } => {
@@ -84,6 +92,11 @@ fn unclear(why: &Unclear, by: &str) -> String {
         }
         Unclear::CoversZero { least_seen: None } => format!("{by} has 0 in it"),
         Unclear::Lost(lost) => no_result(lost),
+        Unclear::Unfinished { before: one, after: other } => {
+            let sides = [(one, before), (other, after)].into_iter().filter(|(cases, _)| **cases > 0);
+            let told: Vec<String> = sides.map(|(cases, of)| format!("{cases} of {of}")).collect();
+            format!("no result: cases are not finished, {}", told.join(" and "))
+        }
     }
 }
 

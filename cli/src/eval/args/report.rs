@@ -8,7 +8,7 @@ use uwf_eval::report::ReportOptions;
 /// Say what an evaluation comes to
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  uwf-eval report fix-off-by-one-1\n  uwf-eval report fix-off-by-one-1 --min 0.8\n  uwf-eval report fix-off-by-one-1 --as html -o report.html\n  uwf-eval report fix-off-by-one-1 --as junit -o junit.xml\n  uwf-eval report fix-off-by-one-1 --format json\n\nExit: 1 the score is below --min; 3 no result: too many cases have no score."
+    after_long_help = "Examples:\n  uwf-eval report fix-off-by-one-1\n  uwf-eval report fix-off-by-one-1 --min 0.8\n  uwf-eval report fix-off-by-one-1 --as html -o report.html\n  uwf-eval report fix-off-by-one-1 --as junit -o junit.xml\n  uwf-eval report fix-off-by-one-1 --format json\n\nExit: 1 the score is below --min; 3 no result: too many cases have no score,\nor, with --min or --max-unscored, some are not finished."
 )]
 pub(in crate::eval) struct Report {
     /// The evaluation
@@ -30,7 +30,7 @@ pub(in crate::eval) struct Report {
 /// Compare two evaluations, task by task
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  uwf-eval diff v1 v2\n  uwf-eval diff v1 v2 --no-regression\n  uwf-eval diff v1 v2 --as html -o diff.html\n  uwf-eval diff v1 v2 --format json\n\nExit: 1 with --no-regression, if AFTER is worse; 3 no result: too many cases of one of them have no score."
+    after_long_help = "Examples:\n  uwf-eval diff v1 v2\n  uwf-eval diff v1 v2 --no-regression\n  uwf-eval diff v1 v2 --as html -o diff.html\n  uwf-eval diff v1 v2 --format json\n\nExit: 1 with --no-regression, if AFTER is worse; 3 no result: too many cases of one of them have no\nscore, or some are not finished."
 )]
 pub(in crate::eval) struct Diff {
     /// The evaluation that is compared with
@@ -58,15 +58,22 @@ pub(in crate::eval) struct Numbers {
     /// From which score on a case passes
     #[arg(long, value_name = "SCORE", default_value = "0.5", value_parser = share)]
     pass: f64,
-    /// Exit with 3 if more than this part of the cases has no score, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percentage)]
-    max_unscored: f64,
+    /// Exit with 3 if more than this part of the cases has no score, in percent [default: 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    max_unscored: Option<f64>,
 }
 
 impl Numbers {
     /// What reports take.
     pub(in crate::eval) fn options(&self) -> ReportOptions {
-        ReportOptions { pass: self.pass, max_unscored: self.max_unscored / 100.0, ..ReportOptions::default() }
+        let usual = ReportOptions::default();
+        let max_unscored = self.max_unscored.map_or(usual.max_unscored, |percent| percent / 100.0);
+        ReportOptions { pass: self.pass, max_unscored, ..usual }
+    }
+
+    /// Whether it is said how many may be without a score.
+    pub(in crate::eval) fn bounds_unscored(&self) -> bool {
+        self.max_unscored.is_some()
     }
 }
 

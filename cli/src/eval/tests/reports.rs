@@ -22,6 +22,11 @@ impl Home {
 
     /// Six tasks, three cases each: a base that grows with the task, a part that differs by repeat, and `plus` on the average.
     fn evaluate(self, name: &str, plus: f64, lost: usize) -> Home {
+        self.evaluate_of(name, (plus, lost), 3)
+    }
+
+    /// The same of an evaluation that has so many cases of each task once it is finished.
+    fn evaluate_of(self, name: &str, (plus, lost): (f64, usize), count: u32) -> Home {
         let store = uwf_engine::open_store(&self.dir.path().join(".ocas"), || 1_800_000_000_000).unwrap();
         let records = Records::register(&store).unwrap();
         let workflow = store.put_text("a workflow").unwrap();
@@ -41,7 +46,7 @@ impl Home {
             }
         }
         let config =
-            json!({ "agent": "builtin", "model": "m", "engineVersion": "0.1.0", "seed": 1, "count": 3 });
+            json!({ "agent": "builtin", "model": "m", "engineVersion": "0.1.0", "seed": 1, "count": count });
         let value = json!({
             "name": name, "config": config, "tasks": tasks, "cases": cases, "startedAt": 1_800_000_000_000_u64,
             "finishedAt": 1_800_000_100_000_u64,
@@ -111,6 +116,31 @@ fn too_many_without_a_score_are_no_result() {
     let (exit, out, _) = home.ran(&["diff", "v1", "v2", "--no-regression"]);
     assert_eq!(exit, 3);
     assert!(out.contains("cannot be told: no result: 2 of 18"), "{out}");
+}
+
+#[test]
+fn what_is_not_finished_is_no_result_where_a_bound_is_asked() {
+    let home = Home::new().evaluate_of("v1", (0.0, 0), 4).evaluate("v2", -0.1, 0);
+    let (exit, out, err) = home.ran(&["report", "v1", "--format", "text"]);
+    assert!(exit == 0 && err.is_empty() && out.contains("; 6 not finished"), "{out}");
+    let told =
+        "warning: no result: 6 of 24 cases are not finished\n  hint: go on with: uwf-eval run --resume v1\n";
+    for bound in [["--min", "0"], ["--max-unscored", "50"]] {
+        let (exit, _, err) = home.ran(&[&["report", "v1"][..], &bound].concat());
+        assert_eq!((exit, err.as_str()), (3, told), "{bound:?}");
+    }
+    let (exit, out, _) = home.ran(&["diff", "v1", "v2", "--no-regression"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((exit, &found["regression"]), (3, &json!(false)));
+    assert_eq!(found["verdict"], json!({ "is": "unclear", "why": "unfinished", "before": 6, "after": 0 }));
+    assert!(out.contains("cannot be told: no result: cases are not finished, 6 of v1."), "{out}");
+}
+
+#[test]
+fn what_is_compared_with_itself_is_told() {
+    let home = Home::new().evaluate("v1", 0.0, 0);
+    let (exit, _, err) = home.ran(&["diff", "v1", "v1"]);
+    assert_eq!((exit, err.as_str()), (0, "warning: v1 is compared with itself: nothing can differ\n"));
 }
 
 #[test]
