@@ -49,7 +49,7 @@ pub struct Tokens {
 pub struct GivenUp {
     /// How many threads.
     pub threads: u32,
-    /// What these cost in USD, and attempts of the thread that counts; none where nobody knows.
+    /// What these cost in USD, and attempts of the thread that counts, with what a limit cut off; none where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

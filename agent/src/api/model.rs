@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 use serde_json::{Map, Value};
+use uwf_engine::catalogue::Prices;
 
 use crate::additions::{OwnModel, OwnProvider, Replying};
 use crate::provider::dialect::DialectSettings;
@@ -17,25 +18,37 @@ use crate::usd::Usd;
 /// Whoever completes for an [`Agent`](crate::Agent): made from an [`Endpoint`], a [`Script`], or by [`Provider::own`]
 /// from a [`Model`].
 #[derive(Clone, Debug)]
-pub struct Provider(pub(crate) ProviderSettings);
+pub struct Provider {
+    pub(crate) settings: ProviderSettings,
+    pub(crate) prices: Option<Prices>,
+}
 
 impl Provider {
     /// A model that is code of this program.
     pub fn own(model: impl Model) -> Provider {
-        Provider(ProviderSettings::Own(OwnProvider::Model(Arc::new(model))))
+        Provider::of(ProviderSettings::Own(OwnProvider::Model(Arc::new(model))))
+    }
+
+    /// What its tokens cost, where that is known better than by the catalogue: a limit in money needs it.
+    pub fn prices(self, prices: Option<Prices>) -> Provider {
+        Provider { prices, ..self }
+    }
+
+    fn of(settings: ProviderSettings) -> Provider {
+        Provider { settings, prices: None }
     }
 }
 
 impl From<Endpoint> for Provider {
     fn from(endpoint: Endpoint) -> Provider {
-        Provider(ProviderSettings::Http(Box::new(endpoint)))
+        Provider::of(ProviderSettings::Http(Box::new(endpoint)))
     }
 }
 
 impl From<Script> for Provider {
     /// Under `turns:` each run begins at the first entry; under `roles:` the role is called `agent`.
     fn from(script: Script) -> Provider {
-        Provider(ProviderSettings::Own(OwnProvider::Script(script)))
+        Provider::of(ProviderSettings::Own(OwnProvider::Script(script)))
     }
 }
 

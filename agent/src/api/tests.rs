@@ -332,10 +332,19 @@ fn a_limit_in_money_ends_a_run_by_what_its_turns_cost() {
     assert_eq!(free.report.cost, Some(Usd::dollars(0.0)), "a script costs nothing");
     assert!(matches!(free.answer, Err(AgentError::Failed { at: FailedAt::Answer, .. })));
     let endpoint = crate::Endpoint::new("http://127.0.0.1:9/v1", "unpriced");
-    let refused = block(Agent::new(endpoint).limits(limits).run::<Invoice>("Read it."));
+    let refused = block(Agent::new(endpoint.clone()).limits(limits).run::<Invoice>("Read it."));
     let error = refused.answer.unwrap_err();
     assert!(matches!(error, AgentError::Settings(_)) && error.to_string().contains("no price"), "{error}");
     assert!(refused.report.log.is_empty() && refused.report.thread.is_none(), "nothing was begun");
+    let prices = uwf_engine::catalogue::Prices {
+        input: 1.0,
+        output: 2.0,
+        cached_input: None,
+        cache_write: None,
+        tiers: Vec::new(),
+    };
+    let priced = Agent::new(Provider::from(endpoint).prices(Some(prices.clone()))).limits(limits);
+    assert_eq!(priced.settings(None).unwrap().prices, Some(prices));
 }
 
 #[test]

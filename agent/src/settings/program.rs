@@ -11,6 +11,7 @@ use super::{
     Settings, SettingsError, SnapshotSettings, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
+use crate::api::Provider;
 use crate::permissions::{PermissionsByRole, RolePermissions};
 use crate::project::ProjectSettings;
 
@@ -21,7 +22,7 @@ impl Settings {
     /// # Errors
     /// [`SettingsError::NoPrice`].
     pub(crate) fn in_code(
-        provider: ProviderSettings,
+        Provider { settings: provider, prices: own }: Provider,
         limits: Limits,
         added: Additions,
     ) -> Result<Settings, SettingsError> {
@@ -32,7 +33,8 @@ impl Settings {
             ProviderSettings::Own(OwnProvider::Model(model)) => model.name().to_owned(),
             ProviderSettings::Mock(_) | ProviderSettings::Own(OwnProvider::Script(_)) => "mock".to_owned(),
         };
-        let (prices, _) = provider.prices(((None, SettingSource::Default), known), (&limits, &model))?;
+        let own_prices = own.is_some();
+        let (prices, _) = provider.prices(((own, SettingSource::Default), known), (&limits, &model))?;
         Ok(Settings {
             provider,
             model,
@@ -40,7 +42,7 @@ impl Settings {
             sampling: Sampling::default(),
             limits,
             prices,
-            own_prices: false,
+            own_prices,
             window,
             tools: Some(Vec::new()),
             fetch: None,

@@ -109,8 +109,9 @@ impl Place {
             }
             let flags = Flags { model: Some(model.to_owned()), ..Flags::default() };
             let settings = Settings::load(flags, &env, &home).map_err(|error| error.to_string())?;
+            let prices = settings.prices.filter(|_| settings.own_prices);
             match settings.provider {
-                ProviderSettings::Http(endpoint) => Ok((*endpoint).into()),
+                ProviderSettings::Http(endpoint) => Ok(Provider::from(*endpoint).prices(prices)),
                 _ => Err(format!("no endpoint is configured for {model}")),
             }
         })

@@ -1,8 +1,8 @@
 //! `uwf-eval run`: the cases of tasks are run and judged, and their score is told.
 
 use uwf_engine::config;
-use uwf_eval::run::{Ended, Plan, Runner, run as run_all};
-use uwf_eval::{EvalError, load};
+use uwf_eval::run::{Ended, Event, Plan, Runner, run as run_all};
+use uwf_eval::{Case, EvalError, Tokens, load};
 
 use super::args::Run;
 use super::outcome::{self, Bounds};
@@ -52,7 +52,23 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
         stop: &stop,
         judging: &judging,
     };
-    let ended = run_all(&plan, &runner, &mut |event| progress.tell(&event, &mut session.ui));
+    let mut bounds_nothing = false;
+    let ended = run_all(&plan, &runner, &mut |event| {
+        progress.tell(&event, &mut session.ui);
+        if let Event::Finished(case) = &event
+            && args.max_cost.is_some()
+            && !bounds_nothing
+            && is_of_unknown_cost(case, &plan)
+        {
+            bounds_nothing = true;
+            progress.clear(&mut session.ui);
+            session.ui.warn("nobody knows what cases cost: --max-cost ends nothing");
+            session.ui.hint(
+                "say it in $UWF_HOME/agents/builtin.yaml, in USD per million tokens: \
+                 prices: { MODEL: { input: 0.25, output: 2 } }",
+            );
+        }
+    });
     progress.clear(&mut session.ui);
     let bounds = Bounds::of(args.min, args.max_unscored);
     told(session, &plan, ended, (&bounds, args.max_cost))
@@ -89,6 +105,14 @@ fn told(
         }
     }
     outcome::tell(session, &plan.name, bounds)
+}
+
+/// Whether a model was paid for a case that nobody knows the cost of. A script costs nothing.
+fn is_of_unknown_cost(case: &Case, plan: &Plan) -> bool {
+    let is_scripted =
+        || plan.tasks.iter().any(|planned| planned.task.name == case.task && planned.script.is_some());
+    let Tokens { input, output, turns } = case.tokens;
+    case.cost_usd.is_none() && !case.cached && input + output + turns > 0 && !is_scripted()
 }
 
 fn processors() -> usize {

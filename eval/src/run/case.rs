@@ -13,7 +13,7 @@ use uwf_engine::thread::{self, ThreadOptions};
 use uwf_snapshot::SnapshotError;
 use uwf_store::Hash;
 
-use super::drive::{Drove, drive};
+use super::drive::{Drove, Spent, drive};
 use super::ledger::{Begun, Sampled};
 use super::plan::Slot;
 use super::standing::{Standing, first_line, standing};
@@ -161,7 +161,7 @@ impl Work<'_> {
             };
             is_left = true;
             self.begin(&begun, &workspace, repeat)?;
-            let why = match self.tried(&begun.thread, &open)? {
+            let why = match self.tried(&begun, &open)? {
                 Came::Stopped => return Ok(None),
                 Came::Over(end) => break end,
                 Came::Broken(why) => why,
@@ -177,12 +177,20 @@ impl Work<'_> {
             }
         };
         let Begun { thread, given_up, .. } = begun;
+        // What a limit has cut off was paid, and is in no step.
+        let given_up = match end.outcome {
+            Outcome::Failed => {
+                let head = thread::head(self.runner.store, &thread)?.hash;
+                given_up.and_costs(self.visits(&thread, head)?.cost_usd)
+            }
+            _ => given_up,
+        };
         Ok(Some(Ran { thread, workspace, end, cached: false, given_up }))
     }
 
     /// Runs a thread on from where it stands, with what is open there.
-    fn tried(&self, thread: &ThreadId, open: &OpenVisits) -> Result<Came, EvalError> {
-        let store = self.runner.store;
+    fn tried(&self, begun: &Begun, open: &OpenVisits) -> Result<Came, EvalError> {
+        let (store, thread) = (self.runner.store, &begun.thread);
         let mut so_far = Measured::of(store, thread)?;
         let drove = match standing(store, thread)? {
             // As it was left, when this program ended before it was recorded.
@@ -191,7 +199,9 @@ impl Work<'_> {
             }
             Standing::Broken(_) | Standing::Idle => {
                 so_far.seconds += open.seconds;
-                drive(self.runner, thread, (&self.planned.task.limits, &so_far))
+                let cost = so_far.cost_usd.unwrap_or(0.0) + open.cost_usd.unwrap_or(0.0);
+                let spent = Spent { thread: cost, given_up: begun.given_up.cost_usd.unwrap_or(0.0) };
+                drive(self.runner, thread, (&self.planned.task.limits, &so_far, spent))
             }
         };
         self.came(thread, drove, &so_far)
@@ -233,6 +243,7 @@ impl Work<'_> {
             options.mock = Some(script.path.display().to_string());
             options.mock_seed = Some(self.seed(repeat));
         }
+        // Of each visit. What was given up does not count here: a role is told of its budget, and of nothing that was before.
         options.max_cost = options.max_cost.or(self.planned.task.limits.cost_usd);
         options
     }
@@ -243,6 +254,11 @@ impl Work<'_> {
         let (status, last_words) = match (drove, &found) {
             (Drove::Stopped, _) => return Ok(Came::Stopped),
             (_, Standing::Halted(why)) => return Ok(Came::Over(End::error(why.clone()))),
+            (Drove::Paid { why }, Standing::Idle | Standing::Broken(_)) => {
+                return Ok(Came::Over(End::error(why)));
+            }
+            // It came to its end all the same.
+            (Drove::Paid { .. }, _) => (None, String::new()),
             // It went into what failed below the workflow.
             (Drove::Limit { why, .. }, Standing::Broken(broke)) => {
                 return Ok(Came::Over(End::error(format!("{why}; {broke}"))));

@@ -111,7 +111,7 @@ impl Work<'_> {
     }
 
     /// What is open where the thread stands, or where the thread stands that it has called.
-    fn visits(&self, thread: &ThreadId, head: Hash) -> Result<OpenVisits, EvalError> {
+    pub(super) fn visits(&self, thread: &ThreadId, head: Hash) -> Result<OpenVisits, EvalError> {
         let (store, home) = (self.runner.store, &self.runner.homes.uwf);
         let (mut at, mut head) = (*thread, head);
         while let Some(called) = thread::called_at(store, &at, &head)? {

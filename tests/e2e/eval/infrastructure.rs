@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 
 use super::*;
+use crate::endpoint::{self, Endpoint};
 use crate::site::MockServer;
 
 fn outcome(site: &Site, name: &str) -> (String, bool) {
@@ -112,5 +113,73 @@ fn a_limit_that_went_into_a_broken_endpoint_is_no_failure_of_the_workflow() {
     let ran = eval(&site, &["run", "double", "--name", "silent", "--retries", "1"]);
     assert_eq!((ran.code, outcome(&site, "silent")), (3, ("error".to_owned(), true)), "{}", ran.err);
     assert!(ran.err.contains("the model never answered; it took longer than 1.8 s"), "{}", ran.err);
+    site.verify();
+}
+
+/// A model at an endpoint, of which these tokens cost so much that nine of them are $0.90.
+fn configured(site: &Site, url: &str, prices: &str) {
+    fs::create_dir_all(site.home().join(".uwf/agents")).unwrap();
+    let settings = format!("provider: {{ baseUrl: '{url}', stream: false }}\nmodel: m\n{prices}");
+    fs::write(site.home().join(".uwf/agents/builtin.yaml"), settings).unwrap();
+}
+
+const MENDED: &str = "---\n$status: mended\nfile: double.sh\n---\nDone.";
+
+#[test]
+fn what_a_visit_costs_counts_before_it_is_over() {
+    let site = Site::new();
+    double(&site);
+    let edit = |name: &str, from: &str, to: &str| {
+        let file = site.workspace().join("double").join(name);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&file, text.replace(from, to)).unwrap();
+    };
+    edit("task.yaml", "timeoutMinutes: 10", "timeoutMinutes: 10, costUsd: 1");
+    let checker = "  checker:\n    description: Checks\n    goal: You check.\n    output: What you found.\n    frontmatter:\n      \
+                   type: object\n      required: [$status]\n      properties:\n        $status: { const: checked }\ngraph:\n  \
+                   checker: { checked: { role: $END, prompt: Checked. } }\n";
+    edit("workflow.yaml", "graph:\n", checker);
+    edit("workflow.yaml", "mended: { role: $END", "mended: { role: checker");
+    let endpoint = Endpoint::new(|n, _| {
+        let mut turn = match n {
+            0 => endpoint::text(MENDED),
+            1 => endpoint::call(1, "read_file", &serde_json::json!({"path": "double.sh"})),
+            _ => {
+                sleep(Duration::from_secs(30));
+                endpoint::text("late")
+            }
+        };
+        turn["usage"] = serde_json::json!({"prompt_tokens": 9, "completion_tokens": 9});
+        (200, turn)
+    });
+    configured(&site, &endpoint.url, "prices: { m: { input: 100000, output: 0 } }\n");
+    let begun = Instant::now();
+    let args = ["run", "double", "--name", "n", "--count", "2", "-j", "1", "--max-cost", "0.5", "--min", "0"];
+    let ran = eval(&site, &args);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{}", ran.err);
+    let case = eval(&site, &["show", "n"]).ok().json()["cases"][0].clone();
+    assert_eq!(case["reason"], "it cost $1.8000, more than $1", "{case}");
+    assert_eq!((&case["costUsd"], &case["givenUp"]["costUsd"]), (&0.9.into(), &0.9.into()), "{case}");
+    // Of what the money did not suffice for nothing is told.
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("error: no result: 1 of 2 cases are not finished\n"), "{}", ran.err);
+    site.verify();
+}
+
+#[test]
+fn a_bound_on_costs_that_nobody_knows_is_told_to_be_none() {
+    let site = Site::new();
+    double(&site);
+    let endpoint = Endpoint::new(|_, _| {
+        let mut turn = endpoint::text(MENDED);
+        turn["usage"] = serde_json::json!({"prompt_tokens": 9, "completion_tokens": 9});
+        (200, turn)
+    });
+    configured(&site, &endpoint.url, "");
+    let ran = eval(&site, &["run", "double", "--name", "n", "--count", "3", "--max-cost", "0.5"]).ok();
+    assert_eq!(ran.err.matches("warning: nobody knows what cases cost").count(), 1, "{}", ran.err);
+    let ran = eval(&site, &["run", "double", "--offline", "--max-cost", "0.5"]).ok();
+    assert!(!ran.err.contains("warning"), "{}", ran.err);
     site.verify();
 }
