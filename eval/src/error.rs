@@ -65,6 +65,12 @@ pub enum EvalError {
         /// What was asked for.
         name: String,
     },
+    /// What was run elsewhere is not gone on with here.
+    #[error("evaluation {name} was imported: its cases are not run here")]
+    Imported {
+        /// Its name.
+        name: String,
+    },
     /// Only what is finished can be judged again, or exported.
     #[error("evaluation {name} is not finished")]
     Unfinished {
@@ -124,6 +130,9 @@ impl EvalError {
             EvalError::Taken { .. } => Some("take it in by another name with --as NAME".to_owned()),
             EvalError::BadName { .. } => Some("letters, digits, `.`, `_` and `-` alone".to_owned()),
             EvalError::Busy { .. } => Some("wait for it, or end it: it goes on where it stopped".to_owned()),
+            EvalError::Imported { .. } => {
+                Some("run its tasks here, by another name: uwf-eval run TASK --name NAME".to_owned())
+            }
             EvalError::Unfinished { name } => Some(format!("go on with: uwf-eval run --resume {name}")),
             EvalError::OtherTask { .. } => {
                 Some("judge them by the task as it was, or run it as it is: uwf-eval run TASK".to_owned())

@@ -18,10 +18,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
         Some(name) => {
             let evaluation = load::evaluation(&store, name)?;
             if evaluation.imported {
-                return Err(CliError::user(format!(
-                    "evaluation {name} was imported: its cases are not run here"
-                ))
-                .with_hint("run its tasks here with: uwf-eval run TASK"));
+                return Err(EvalError::Imported { name: name.clone() }.into());
             }
             planning::begun(session, &store, &evaluation, &place)?
         }
@@ -83,7 +80,8 @@ fn told(
     let most = max_cost.map(|most| format!(" --max-cost {most}")).unwrap_or_default();
     let go_on = format!("uwf-eval run --resume {}{most}", plan.name);
     let ended = ended.map_err(|error| {
-        let begun = !matches!(error, EvalError::Busy { .. } | EvalError::Plan(_));
+        let begun =
+            !matches!(error, EvalError::Busy { .. } | EvalError::Plan(_) | EvalError::Imported { .. });
         let hint =
             error.hint().or_else(|| begun.then(|| format!("what is finished is kept; go on with: {go_on}")));
         hint.into_iter().fold(CliError::from(error), CliError::with_hint)

@@ -42,6 +42,8 @@ pub(super) fn open(store: &Store, records: &Records, plan: &Plan) -> Result<Eval
     let known = store.vars().get(&evaluation_variable(&plan.name))?;
     let expect = known.map_or(Expect::Absent, |known| Expect::Value(known.value));
     let known = match load::evaluation(store, &plan.name) {
+        // What it was run with elsewhere is not here, though it may be called the same.
+        Ok(known) if known.imported => return Err(EvalError::Imported { name: known.name }),
         Ok(known) => {
             plan.check_same(&known)?;
             if known.config.count == plan.config.count {
@@ -304,5 +306,15 @@ mod tests {
         let finished = load::evaluation(&store, "e").unwrap();
         reopen(&store, &records, finished).unwrap();
         assert_eq!(load::evaluation(&store, "e").unwrap().finished_at, None);
+    }
+
+    #[test]
+    fn what_was_imported_is_not_run_whatever_it_is_called() {
+        let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
+        let records = Records::register(&store).unwrap();
+        let (_dir, plan) = super::super::plan::tests::plan(1);
+        let theirs = Evaluation { imported: true, ..begun(&plan, 1) };
+        name(&store, &records, (&theirs, Expect::Absent), Vec::new()).unwrap();
+        assert!(matches!(open(&store, &records, &plan), Err(EvalError::Imported { name }) if name == "e"));
     }
 }

@@ -185,7 +185,7 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::case::Tokens;
 
@@ -209,8 +209,8 @@ mod tests {
         }
     }
 
-    /// A plan of a task, so often, and the evaluation that it begins.
-    fn plan(count: u32) -> (tempfile::TempDir, Plan) {
+    /// A plan of a task, so often, and what holds its files.
+    pub(in crate::run) fn plan(count: u32) -> (tempfile::TempDir, Plan) {
         let dir = tempfile::tempdir().unwrap();
         let task = dir.path().join("t");
         std::fs::create_dir(&task).unwrap();

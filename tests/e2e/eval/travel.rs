@@ -72,7 +72,9 @@ fn an_evaluation_is_the_same_in_another_home() {
     eval(&there, &["init", "triple"]).ok();
     eval(&there, &["judge", "n", "--task", "triple"])
         .fails(1, &["evaluation n has no task triple", "there is: double"]);
-    eval(&there, &["run", "--resume", "n"]).fails(1, &["was imported: its cases are not run here"]);
+    let not_here = ["was imported: its cases are not run here", "--name NAME"];
+    eval(&there, &["run", "--resume", "n"]).fails(1, &not_here);
+    eval(&there, &["run", &task, "--offline", "--count", "3", "--name", "n"]).fails(1, &not_here);
     // It can be handed on.
     eval(&there, &["export", "n", "-o", "again.jsonl"]).ok();
     let third = Site::new();
