@@ -27,7 +27,7 @@ use uwf_store::{Hash, Store, StoreError};
 
 use crate::EvalError;
 use crate::case::Outcome;
-use crate::record::{Records, RunJudge, put};
+use crate::record::{Records, RunJudge, payload};
 use crate::run::Measured;
 use crate::task::{Builtin, JudgeKind, JudgeSpec};
 
@@ -119,6 +119,9 @@ impl Judging<'_> {
     }
 }
 
+/// Where what judges found is kept: gives the hash of the node, of this type and with this payload.
+pub(crate) type Keep<'a> = dyn Fn(&Hash, &Value) -> Result<Hash, StoreError> + 'a;
+
 /// Has all judges of a task judge a case.
 ///
 /// # Errors
@@ -127,11 +130,11 @@ pub(crate) fn all(
     judging: &Judging<'_>,
     store: &Store,
     records: &Records,
-    (judges, subject): (&[JudgeSpec], &Subject<'_>),
+    (judges, subject, keep): (&[JudgeSpec], &Subject<'_>, &Keep<'_>),
 ) -> Result<Vec<RunJudge>, EvalError> {
     let seen = Seen::of(store, subject)?;
     let copies = Copies::new(judging.root, subject)?;
-    let bench = Bench { judging, store, records, subject, seen: &seen, copies: &copies };
+    let bench = Bench { judging, store, records, subject, seen: &seen, copies: &copies, keep };
     let mut said = Vec::with_capacity(judges.len());
     for judge in judges {
         said.push(bench.judged(judge)?);
@@ -147,6 +150,7 @@ struct Bench<'a> {
     subject: &'a Subject<'a>,
     seen: &'a Seen,
     copies: &'a Copies<'a>,
+    keep: &'a Keep<'a>,
 }
 
 impl Bench<'_> {
@@ -196,7 +200,7 @@ impl Bench<'_> {
 
     /// Keeps what was found. That it is such that no store takes it is the judge's own failure: the next one's may be taken.
     fn keep(&self, type_: &Hash, found: &impl Serialize) -> Result<Hash, Silent> {
-        put(self.store, type_, found).map_err(untaken)
+        (self.keep)(type_, &payload(found)).map_err(untaken)
     }
 
     /// Keeps the schema of what a judge of the task finds, which is the type of that.
@@ -205,13 +209,13 @@ impl Bench<'_> {
     }
 }
 
-fn untaken(error: EvalError) -> Silent {
+fn untaken(error: StoreError) -> Silent {
     use StoreError::{Invalid, Schema, TooDeep};
     match error {
-        EvalError::Store(why @ (Invalid { .. } | Schema(_) | TooDeep { .. })) => {
+        why @ (Invalid { .. } | Schema(_) | TooDeep { .. }) => {
             Silent::Error(format!("what it found cannot be kept: {why}"))
         }
-        other => Silent::Broken(other),
+        other => Silent::Broken(other.into()),
     }
 }
 

@@ -48,7 +48,7 @@ fn what_no_store_takes_is_the_judge_s_own_failure() {
     let store = Store::in_memory(PROFILE, || 1_800_000_000_000).unwrap();
     let records = Records::register(&store).unwrap();
     let deep = (0..125).fold(Value::Null, |inner, _| Value::from(vec![inner]));
-    let why = |type_: &Hash, found: &Value| untaken(put(&store, type_, found).unwrap_err());
+    let why = |type_: &Hash, found: &Value| untaken(store.put(type_, found).unwrap_err());
     assert!(matches!(why(&records.data, &deep), Silent::Error(why) if why.contains("nested too deeply")));
     let text = store.put(&META_SCHEMA, &serde_json::json!({"type": "string"})).unwrap();
     assert!(matches!(why(&text, &Value::from(1)), Silent::Error(_)));

@@ -111,8 +111,12 @@ impl Records {
 /// # Errors
 /// The node cannot be written.
 pub fn put(store: &Store, type_: &Hash, record: &impl Serialize) -> Result<Hash, EvalError> {
-    let payload = uwf_store::json::tree(record).expect("records have names for fields");
-    Ok(store.put(type_, &payload)?)
+    Ok(store.put(type_, &payload(record))?)
+}
+
+/// A record as the payload of a node.
+pub(crate) fn payload(record: &impl Serialize) -> Value {
+    uwf_store::json::tree(record).expect("records have names for fields")
 }
 
 /// Reads a record of this type.

@@ -205,7 +205,8 @@ impl Again<'_> {
             prompt: &task.prompt,
             task: &task.dir,
         };
-        let judges = judge::all(self.judging, store, records, (&task.judges, &subject))?;
+        let keep = |type_: &Hash, payload: &serde_json::Value| store.put(type_, payload);
+        let judges = judge::all(self.judging, store, records, (&task.judges, &subject, &keep))?;
         // What judges said is no part of how the thread ended.
         let (outcome, reason) = match &run.failure {
             Some(why) => (Outcome::Failed, Some(why.clone())),

@@ -1,10 +1,12 @@
 //! One case, from its beginning, or from where it was left, to its record.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use uwf_agent::runtime::live::OpenVisits;
 use uwf_engine::ThreadId;
 use uwf_engine::journals;
@@ -84,9 +86,12 @@ impl Work<'_> {
         let taken = sampled.map(|sampled| self.taken(slot, &sampled)).transpose()?.flatten();
         let ran = if taken.is_some() { taken } else { self.ran(slot, events)? };
         let Some(ran) = ran else { return Ok(None) };
-        let (run, can_stand) = self.judged(slot.repeat, &ran)?;
+        let found = RefCell::new(self.runner.store.batch());
+        let keep = |type_: &Hash, payload: &Value| found.borrow_mut().put(type_, payload);
+        let (run, can_stand) = self.judged(slot.repeat, &ran, &keep)?;
         let sample = Some(&sample).filter(|_| can_stand);
-        let hash = ledger::finish(self.runner.store, self.records, &run, sample)?;
+        let found = found.into_inner();
+        let hash = ledger::finish(self.runner.store, self.records, (&run, found), sample)?;
         // What cannot be made again is all that there is of it, and an error may be gone on with.
         if !self.runner.keep && run.left.is_some() && run.outcome != Outcome::Error {
             workspace::remove(&ran.workspace).ok();
@@ -304,7 +309,7 @@ impl Work<'_> {
     }
 
     /// The record of a case, and whether its thread may stand for others like it.
-    fn judged(&self, repeat: u32, ran: &Ran) -> Result<(EvalRun, bool), EvalError> {
+    fn judged(&self, repeat: u32, ran: &Ran, keep: &judge::Keep<'_>) -> Result<(EvalRun, bool), EvalError> {
         let (store, task) = (self.runner.store, &self.planned.task);
         let measured = Measured::of(store, &ran.thread)?;
         let head = thread::head(store, &ran.thread)?.hash;
@@ -329,7 +334,7 @@ impl Work<'_> {
                     prompt: &task.prompt,
                     task: &task.dir,
                 };
-                judge::all(self.runner.judging, store, self.records, (&task.judges, &subject))?
+                judge::all(self.runner.judging, store, self.records, (&task.judges, &subject, keep))?
             }
         };
         let Scored { outcome, overall, reason } = judge::overall(end.outcome, end.reason.clone(), &judges);

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use uwf_engine::ThreadId;
-use uwf_store::{Expect, Hash, Store, VarChange};
+use uwf_store::{Batch, Expect, Hash, Store, VarChange};
 
 use super::workspace::All;
 use super::{Plan, begun};
 use crate::case::GivenUp;
 use crate::record::{
-    EvalRun, Evaluation, Records, Sample, case_variable, cases_prefix, evaluation_variable, put,
+    EvalRun, Evaluation, Records, Sample, case_variable, cases_prefix, evaluation_variable, payload, put,
     run_variable, sample_variable,
 };
 use crate::{EvalError, load};
@@ -168,18 +168,17 @@ pub(super) fn sampled(
 }
 
 fn hash_of(records: &Records, sample: &Sample) -> Hash {
-    let payload = uwf_store::json::tree(sample).expect("a sample has names for fields");
-    Hash::of(&records.sample, &payload)
+    Hash::of(&records.sample, &payload(sample))
 }
 
-/// Records a finished case, and that its thread may stand for the sample where it may; gives the record.
+/// Records a finished case with what judges have found, and that its thread may stand for the sample where it may; gives the record.
 pub(super) fn finish(
     store: &Store,
     records: &Records,
-    run: &EvalRun,
+    (run, mut found): (&EvalRun, Batch<'_>),
     sample: Option<&Sample>,
 ) -> Result<Hash, EvalError> {
-    let value = put(store, &records.run, run)?;
+    let value = found.put(&records.run, &payload(run))?;
     let id = ThreadId::new(store.now()).to_string();
     let set = |name: String, schema: Hash, value: Hash, tags: BTreeMap<String, String>| VarChange::Set {
         name,
@@ -195,12 +194,13 @@ pub(super) fn finish(
     ];
     if let (Some(sample), Some(thread), Some(head), Some(left)) = (sample, &run.thread_id, run.head, run.left)
     {
-        let node = put(store, &records.sample, sample)?;
+        let node = found.put(&records.sample, &payload(sample))?;
         let git = run.left_git.map(|git| (LEFT_GIT, git.to_string()));
         let tags = [(THREAD, thread.clone()), (HEAD, head.to_string()), (LEFT, left.to_string())];
         let tags = tags.into_iter().chain(git).map(|(name, value)| (name.to_owned(), value)).collect();
         changes.push(set(sample_variable(&node), records.sample, node, tags));
     }
+    found.commit()?;
     store.vars().apply(&changes)?;
     Ok(value)
 }
@@ -269,9 +269,11 @@ mod tests {
         let found =
             || sampled(&store, &records, &sample).unwrap().map(|found| (found.thread, found.left.tree));
         // What was not kept as a whole cannot be made again.
-        finish(&store, &records, &run(workflow, &thread, stood, None), Some(&sample)).unwrap();
+        finish(&store, &records, (&run(workflow, &thread, stood, None), store.batch()), Some(&sample))
+            .unwrap();
         assert_eq!(found(), None);
-        finish(&store, &records, &run(workflow, &thread, stood, Some(left)), Some(&sample)).unwrap();
+        finish(&store, &records, (&run(workflow, &thread, stood, Some(left)), store.batch()), Some(&sample))
+            .unwrap();
         assert_eq!(found(), Some((thread, left)));
         // Under other settings it is another sample.
         let settings = [("model".to_owned(), "other".to_owned())].into();
