@@ -142,7 +142,8 @@ impl Agent {
         let declared: Vec<_> = self.tools.iter().map(|tool| tool.declaration()).collect();
         tool::check(&declared)?;
         let added = Additions { check, tools: self.tools.clone(), placeless: workspace.is_none() };
-        let mut settings = Settings::in_code(self.provider.clone(), self.limits, added)?;
+        let Provider { settings: provider, prices } = self.provider.clone();
+        let mut settings = Settings::in_code((provider, prices), self.limits, added)?;
         (settings.extract, settings.sampling) = (self.extractor.clone(), self.sampling.clone());
         if let Some(workspace) = workspace {
             settings.tools = Some(workspace.tools.clone());

@@ -5,24 +5,24 @@
 use std::path::PathBuf;
 
 use uwf_engine::Env;
+use uwf_engine::catalogue::Prices;
 
 use super::{
     FileServers, Flags, Limits, LoadedFrom, ProviderSettings, Sampling, SandboxSettings, SettingSource,
     Settings, SettingsError, SnapshotSettings, WindowSize,
 };
 use crate::additions::{Additions, OwnProvider};
-use crate::api::Provider;
 use crate::permissions::{PermissionsByRole, RolePermissions};
 use crate::project::ProjectSettings;
 
 impl Settings {
-    /// What a program says of whom it asks, what may be spent and what it adds; the rest is as it is without any file,
-    /// and there are no built-in tools.
+    /// What a program says of whom it asks and what that costs, what may be spent and what it adds; the rest is as it is
+    /// without any file, and there are no built-in tools.
     ///
     /// # Errors
     /// [`SettingsError::NoPrice`].
     pub(crate) fn in_code(
-        Provider { settings: provider, prices: own }: Provider,
+        (provider, own): (ProviderSettings, Option<Prices>),
         limits: Limits,
         added: Additions,
     ) -> Result<Settings, SettingsError> {
