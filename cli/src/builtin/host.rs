@@ -15,7 +15,7 @@ use uwf_agent::settings::{Flags, Settings};
 use uwf_agent::trace::{self, Trace};
 use uwf_agent::workers::Workers;
 use uwf_engine::journals::sink::JournalSink;
-use uwf_engine::spawn::protocol::{ASKED_STEP, JOURNAL_SINK, STEP_OF};
+use uwf_engine::spawn::protocol::{ASKED_STEP, JOURNAL_SINK, STEP_OF, STOP_WITHIN};
 use uwf_engine::{AdapterOutput, AgentRequest, Env, Homes, ThreadId, record, thread, workflow};
 use uwf_store::Store;
 
@@ -266,7 +266,7 @@ pub(crate) fn is_step_of(session: &Session<'_>, request: &AgentRequest) -> bool 
 fn of_commands(env: &Env, trace: Option<&Trace>) -> Vec<(OsString, OsString)> {
     let mut env = env.clone();
     trace.into_iter().for_each(|trace| env.set(trace::VARIABLE, trace.traceparent()));
-    let own = [STEP_OF, ASKED_STEP, JOURNAL_SINK];
+    let own = [STEP_OF, ASKED_STEP, JOURNAL_SINK, STOP_WITHIN];
     let of_commands = env.iter().filter(|(name, _)| own.iter().all(|own| name != own));
     of_commands.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

@@ -22,7 +22,7 @@ use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use thiserror::Error;
 
-use self::protocol::AgentCommand;
+use self::protocol::{AgentCommand, STOP_WITHIN};
 pub use self::watch::Sinks;
 use self::watch::{Watch, Woken};
 use crate::home::Env;
@@ -222,6 +222,7 @@ fn run_to_end(run: &ProcessSpec<'_>, kind: Kind, sinks: &mut Sinks<'_>) -> Resul
     let program = || run.command.called().to_owned();
     let started = Instant::now();
     let Kind { stdin, ends_group, grace } = kind;
+    let grace = stop_within(run.env).map_or(grace, |within| within.min(grace));
     let mut child = start(run, stdin).map_err(|source| match access(run.cwd, Access::EXEC_OK) {
         Ok(()) => SpawnError::Start { program: program(), source },
         Err(error) => SpawnError::Directory { path: run.cwd.to_owned(), source: error.into() },
@@ -295,6 +296,11 @@ fn signal_group(child: &Child, signal: Signal) {
     kill_process_group(Pid::from_child(child), signal).ok();
 }
 
+/// How long what is run with this environment has to end, where somebody says so.
+fn stop_within(env: &Env) -> Option<Duration> {
+    env.text(STOP_WITHIN)?.parse().ok().map(Duration::from_millis)
+}
+
 /// What opens the database of a remote is for the programs that speak with it, and for no agent.
 const OF_REMOTES: [&str; 5] = ["PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLPASSWORD"];
 
@@ -306,6 +312,7 @@ fn start(run: &ProcessSpec<'_>, stdin: Option<File>) -> io::Result<Child> {
         .current_dir(run.cwd)
         .env_clear()
         .envs(run.env.iter().filter(|(name, _)| OF_REMOTES.iter().all(|kept| name != kept)))
+        .envs(stop_within(run.env).map(|within| (STOP_WITHIN, (within * 2 / 3).as_millis().to_string())))
         .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .stdout(Stdio::piped())
         .stderr(if run.inherit_stderr { Stdio::inherit() } else { Stdio::piped() })

@@ -30,6 +30,10 @@ pub const STEP_OF: &str = "UWF_STEP_OF";
 /// a worker (see [`sink`](crate::journals::sink)). It is for the agent alone, not for what it runs.
 pub const JOURNAL_SINK: &str = "UWF_JOURNAL_SINK";
 
+/// The variable that says how long what has it may take to end when it is told to, in milliseconds, before it is killed, where
+/// that is less than usual: the time of a worker's thread may be over soon. What is run below has less of it.
+pub const STOP_WITHIN: &str = "UWF_STOP_WITHIN";
+
 /// The variable that tells an agent which step it is asked about, or whose session it is to fork.
 pub const ASKED_STEP: &str = "UWF_ASKED_STEP";
 

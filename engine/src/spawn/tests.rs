@@ -13,6 +13,15 @@ fn sh_in(
     deadline: Option<Duration>,
     stop: &StopSignal,
 ) -> (Result<Finished, SpawnError>, String) {
+    sh_with(&[], cwd, script, (deadline, stop))
+}
+
+fn sh_with(
+    more: &[(&str, &str)],
+    cwd: &Path,
+    script: &str,
+    (deadline, stop): (Option<Duration>, &StopSignal),
+) -> (Result<Finished, SpawnError>, String) {
     let command = AgentCommand::new("sh", vec!["-c".into(), script.into(), "agent".into()]);
     let env: Env = [
         ("PATH", "/usr/bin:/bin"),
@@ -22,6 +31,7 @@ fn sh_in(
         ("PGSERVICE", "s"),
     ]
     .into_iter()
+    .chain(more.iter().copied())
     .collect();
     let mut stderr = Vec::new();
     let finished = run(
@@ -110,6 +120,19 @@ fn a_deadline_ends_the_whole_group() {
         }
     }
     assert!(is_gone(&std::fs::read_to_string(pid_file).unwrap()));
+}
+
+#[test]
+fn whoever_has_little_time_is_killed_sooner_and_gives_less_to_what_it_runs() {
+    let more = [(STOP_WITHIN, "300")];
+    let stop = StopSignal::default();
+    let (finished, _) = sh_with(&more, Path::new("/"), "echo $UWF_STOP_WITHIN", (None, &stop));
+    assert_eq!(finished.unwrap().stdout, b"200\n");
+    let script = "trap '' TERM; sleep 60; sleep 60";
+    let begun = Instant::now();
+    let deadline = Some(Duration::from_millis(200));
+    sh_with(&more, Path::new("/"), script, (deadline, &stop)).0.unwrap_err();
+    assert!(begun.elapsed() < GRACE, "{:?}", begun.elapsed());
 }
 
 #[test]
