@@ -225,6 +225,14 @@ pub fn import(store: &Store, home: &Path, input: &mut dyn BufRead) -> Result<Exp
     Ok(ExportedThread { thread, head: header.head, nodes: header.nodes, new, forwarded, left_out })
 }
 
+/// Where the thread stands in a file that [`export`] wrote, by its first line.
+///
+/// # Errors
+/// It is no such file, or cannot be read.
+pub fn head_in(input: &mut dyn BufRead) -> Result<Hash, ExportError> {
+    Ok(Lines::open::<Header>(input, FORMAT)?.0.head)
+}
+
 /// Whether a node is in the chain of the thread in the file.
 fn is_in_chain(batch: &Batch<'_>, wanted: &Hash, header: &Header) -> Result<bool, ExportError> {
     let mut at = Some(header.head);

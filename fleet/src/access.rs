@@ -1,8 +1,8 @@
 //! Who may do what at a remote: roles that logins are granted, teams, and which login is of which team.
 //!
 //! Changed by whoever owns the schema alone. A login sees the rows of its team, the one that the database finds by who has logged
-//! in; what it may write of them is granted to three roles, column by column. `uwf_reader` sees, `uwf_submitter` also pushes threads
-//! and says what is to be done with them, `uwf_worker` also leases threads and makes their steps.
+//! in; what it may write of them is granted to three roles, column by column. `uwf_reader` sees, `uwf_submitter` also pushes
+//! threads and says what is to be done with them, `uwf_worker` also leases threads and makes their steps.
 
 #[cfg(test)]
 mod limits;

@@ -145,7 +145,7 @@ impl RemoteHead {
 }
 
 /// Whether a node is in the chain behind another one.
-fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, FleetError> {
+pub(crate) fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, FleetError> {
     let mut is_met = false;
     let start = thread::links(store, later, &mut |link| is_met |= link.hash == *earlier)?;
     Ok(is_met || start == *earlier)

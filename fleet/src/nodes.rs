@@ -110,7 +110,8 @@ pub fn closure(
 /// that it has must be the same ones.
 ///
 /// # Errors
-/// A node is missing or damaged, or another one than that of the store, the store refuses one, or the connection was lost. What was stored until then harms nobody.
+/// A node is missing or damaged, or another one than that of the store, the store refuses one, or the connection was lost. What
+/// was stored until then harms nobody.
 pub fn get<'h>(
     connection: &mut Connection,
     store: &Store,
@@ -322,7 +323,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Puts rows; those of `keys` with a key in place of bytes. Gives which were not there before.
+/// Puts rows, all or none; those of `keys` with a key in place of bytes. Gives which were not there before.
 fn insert(
     client: &mut Client,
     team: &str,
@@ -349,7 +350,9 @@ fn insert(
     // Lists of lists are no arrays of the database.
     let refs = |node: &&RemoteNode| node.refs.iter().map(Hash::as_str).collect::<Vec<_>>().join(" ");
     let refs: Vec<String> = nodes.iter().map(refs).collect();
-    let written = client.query(
+    // Whoever is told that it failed may remove the objects that the rows name.
+    let mut transaction = client.transaction()?;
+    let written = transaction.query(
         "INSERT INTO uwf.node (team, hash, type, made, bytes, digest, refs, object, size)
          SELECT $1, hash, type, made, bytes, digest, string_to_array(refs, ' '), object, size
          FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::int[])
@@ -361,10 +364,38 @@ fn insert(
     if written.len() < nodes.len() {
         // Somebody else has put some of them meanwhile.
         let sql = "SELECT hash, digest, refs FROM uwf.node WHERE team = $1 AND hash = ANY ($2)";
-        for row in client.query(sql, &[&team, &hashes])? {
+        for row in transaction.query(sql, &[&team, &hashes])? {
             let hash = hash_in(row.get(0))?;
             nodes.iter().filter(|node| node.hash == hash).try_for_each(|node| same(node, &row))?;
         }
     }
+    transaction.commit()?;
     Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use uwf_engine::fixture::Place;
+
+    use super::*;
+    use crate::fixture::Postgres;
+
+    #[test]
+    fn of_a_batch_with_another_node_of_the_same_hash_nothing_is_put() {
+        let Some(postgres) = Postgres::start() else { return };
+        let mut at = postgres.connection();
+        let place = Place::in_memory();
+        let store = place.store();
+        let nodes = ["new", "there already"].map(|text| {
+            let hash = store.put_text(text).unwrap();
+            RemoteNode::of(&store, &hash).unwrap()
+        });
+        let twin = RemoteNode { digest: vec![7; 32], ..nodes[1].clone() };
+        insert(at.client(), "default", &[&twin], &BTreeMap::new()).unwrap();
+        let keys = [(nodes[0].hash, "default/key".to_owned())].into();
+        let error = insert(at.client(), "default", &[&nodes[0], &nodes[1]], &keys).unwrap_err();
+        assert!(matches!(error, FleetError::Collision { hash, .. } if hash == nodes[1].hash), "{error}");
+        let count = "SELECT count(*) FROM uwf.node WHERE object IS NOT NULL";
+        assert_eq!(at.client().query_one(count, &[]).unwrap().get::<_, i64>(0), 0);
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use uwf_engine::{ThreadId, builtin, export};
-use uwf_store::{Clock, Store};
+use uwf_store::{Clock, Hash, Store};
 
 use crate::garbage::check_owner;
 use crate::{Connection, FleetError, heads, nodes};
@@ -62,16 +62,42 @@ pub fn old_threads(connection: &mut Connection, old: &Old) -> Result<Vec<OldThre
     Ok(rows.iter().filter_map(thread).collect())
 }
 
-/// Writes a thread as `uwf thread export` does, by way of a store in memory that has nothing else.
+/// A thread with all that it needs, in a store in memory that has nothing else.
+#[derive(Debug)]
+pub struct WholeThread {
+    store: Store,
+    thread: ThreadId,
+    head: Hash,
+}
+
+impl WholeThread {
+    /// Where it stands.
+    pub fn head(&self) -> &Hash {
+        &self.head
+    }
+
+    /// Whether this is its head, or in the chain behind it.
+    ///
+    /// # Errors
+    /// The chain cannot be read.
+    pub fn has_step(&self, step: &Hash) -> Result<bool, FleetError> {
+        Ok(*step == self.head || heads::is_before(&self.store, step, &self.head)?)
+    }
+
+    /// Writes it as `uwf thread export` does. Gives how many nodes these are.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, out: &mut dyn Write) -> Result<u64, FleetError> {
+        Ok(export::export(&self.store, &self.thread, out)?.nodes)
+    }
+}
+
+/// Fetches a thread of the remote, whichever team's it is.
 ///
 /// # Errors
-/// A node of it is missing or damaged, the file cannot be written, or the connection was lost.
-pub fn export(
-    connection: &mut Connection,
-    old: &OldThread,
-    clock: Clock,
-    out: &mut dyn Write,
-) -> Result<u64, FleetError> {
+/// A node of it is missing or damaged, or the connection was lost.
+pub fn fetch(connection: &mut Connection, old: &OldThread, clock: Clock) -> Result<WholeThread, FleetError> {
     let store = Store::in_memory(builtin::PROFILE, clock)?;
     let client = connection.client();
     let standing = heads::read(client, &old.team, &old.thread)?.ok_or_else(|| FleetError::Malformed {
@@ -81,7 +107,7 @@ pub fn export(
     let needed = nodes::closure(client, &old.team, &standing.roots())?;
     nodes::get_of(connection, &old.team, &store, &needed)?;
     standing.write(&store, &old.thread, None)?;
-    Ok(export::export(&store, &old.thread, out)?.nodes)
+    Ok(WholeThread { store, thread: old.thread, head: standing.head })
 }
 
 /// Removes a thread with its variables and journals; false where somebody has gone on with it, which then stays.
@@ -112,7 +138,8 @@ const OLD_EVENTS: &str = "
 /// How many events are removed at once.
 const BATCH: i64 = 10_000;
 
-/// Removes the events that are older than this, but for what was paid in the running period of a budget. Gives how many they are; with `dry_run` they stay.
+/// Removes the events that are older than this, but for what was paid in the running period of a budget. Gives how many they are;
+/// with `dry_run` they stay.
 ///
 /// # Errors
 /// The login does not own the schema, or the connection was lost: what was removed until then is.
@@ -170,7 +197,12 @@ mod tests {
         let found = old_threads(&mut at, &old).unwrap();
         assert_eq!(found.iter().map(|old| old.thread).collect::<Vec<_>>(), [ended]);
         let mut file = Vec::new();
-        assert!(export(&mut at, &found[0], || 7, &mut file).unwrap() > 3);
+        let whole = fetch(&mut at, &found[0], || 7).unwrap();
+        assert!(whole.write(&mut file).unwrap() > 3);
+        assert!(
+            whole.has_step(whole.head()).unwrap()
+                && !whole.has_step(&"0000000000001".parse().unwrap()).unwrap()
+        );
         // Somebody goes on with it just then.
         set("updated = clock_timestamp()", &ended);
         assert!(!remove(&mut at, &found[0], &old).unwrap());

@@ -37,6 +37,9 @@ const TRIES: &[(&str, [bool; 3])] = &[
     // A size that is not that of the bytes would count in no limit.
     (UNSIZED_NODE, [false, false, false]),
     (NEGATIVE_NODE, [false, false, false]),
+    // What is collected with a row is the team's own.
+    (OBJECT_NODE, [false, true, true]),
+    (FOREIGN_NODE, [false, false, false]),
     ("UPDATE uwf.node SET bytes = 'x' WHERE team = 'TEAM'", [false, false, false]),
     ("UPDATE uwf.node SET put = 'infinity' WHERE team = 'TEAM'", [false, false, false]),
     ("DELETE FROM uwf.node WHERE team = 'TEAM'", [false, false, false]),
@@ -112,6 +115,8 @@ const TRIES: &[(&str, [bool; 3])] = &[
     ("DELETE FROM uwf.team WHERE name = 'TEAM'", [false, false, false]),
     ("UPDATE uwf.usage SET nodes = 0 WHERE team = 'TEAM'", [false, false, false]),
     ("SELECT uwf.count_usage('TEAM', 0, -1000, 0)", [false, false, false]),
+    (COUNT_OWN_NODES, [false, false, false]),
+    (COUNT_OWN_THREADS, [false, false, false]),
     ("UPDATE uwf.member SET team = 'TEAM'", [false, false, false]),
     ("INSERT INTO uwf.member (login, team) VALUES (session_user, 'TEAM')", [false, false, false]),
     ("UPDATE uwf.version SET oldest_reader = 99", [false, false, false]),
@@ -126,7 +131,22 @@ const INSERT_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made,
 const UNSIZED_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, bytes, size)
     VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'x', 0)";
 const NEGATIVE_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, object, size)
-    VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'o', -2000000000)";
+    VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'TEAM/o', -2000000000)";
+const OBJECT_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, object, size)
+    VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'TEAM/o', 1)";
+const FOREIGN_NODE: &str = "INSERT INTO uwf.node (team, hash, digest, type, made, object, size)
+    VALUES ('TEAM', 'NEW', decode(repeat('00', 32), 'hex'), 'T', 1, 'ELSE/o', 1)";
+/// What counts is attached to a table of one's own.
+const COUNT_OWN_NODES: &str = "DO $$ BEGIN
+    CREATE TEMP TABLE mine (team text, size int);
+    CREATE TRIGGER mine AFTER INSERT ON mine REFERENCING NEW TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_nodes();
+    INSERT INTO mine VALUES ('TEAM', -1000); END $$";
+const COUNT_OWN_THREADS: &str = "DO $$ BEGIN
+    CREATE TEMP TABLE mine (team text);
+    CREATE TRIGGER mine AFTER INSERT ON mine REFERENCING NEW TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_threads();
+    INSERT INTO mine VALUES ('TEAM'); END $$";
 const INSERT_THREAD: &str = "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, state)
     VALUES ('TEAM', 'NEW', 'H', '{}', 'idle', 'W', 'held')";
 const INSERT_VARIABLE: &str =
@@ -187,7 +207,7 @@ fn client(postgres: &Postgres, role: &str) -> Client {
 /// Whether a statement does something or shows something; all of it is undone.
 fn does(client: &mut Client, sql: &str) -> bool {
     let mut transaction = client.transaction().unwrap();
-    let has_rows = !["GRANT", "ALTER", "CREATE", "TRUNCATE"].iter().any(|word| sql.starts_with(word));
+    let has_rows = !["GRANT", "ALTER", "CREATE", "TRUNCATE", "DO"].iter().any(|word| sql.starts_with(word));
     transaction.execute(sql, &[]).is_ok_and(|rows| rows > 0 || !has_rows)
 }
 

@@ -1,6 +1,7 @@
--- Roles for logins at a remote: GRANT uwf_worker TO build1. Each of them sees and writes the rows of its own team alone (row level
--- security), and of these no more than is granted here. Whoever owns the schema, and its members, may do anything.
--- Run again it changes nothing, and takes back what is not granted here.
+-- Roles for logins at a remote: GRANT uwf_worker TO build1. Each of them sees and writes the rows of its own team alone (row
+-- level security), and of these no more than is granted here. Whoever owns the schema, and its members, may do anything. Run
+-- again it changes nothing, and takes back what is not granted here. The roles are the server's: in each of its databases that a
+-- login may connect to it has them. CONNECT is for whoever owns the database to revoke and grant.
 
 DO $$
 DECLARE

@@ -13,9 +13,9 @@ use crate::fixture::Postgres;
 use crate::heads::RemoteHead;
 use crate::{nodes, sync};
 
-const ALL: Collect = Collect { younger: YOUNGEST, dry_run: false };
+const ALL: Collect<'_> = Collect { younger: YOUNGEST, dry_run: false, spared: &BTreeMap::new() };
 
-fn none(_: &[String]) -> Result<(), FleetError> {
+fn none(_: &str, _: &[String]) -> Result<(), FleetError> {
     Ok(())
 }
 
@@ -230,17 +230,17 @@ fn objects_are_told_after_their_rows_are_gone_and_only_the_owner_collects() {
         .client()
         .batch_execute(
             "INSERT INTO uwf.node (team, hash, digest, type, made, object, size, put)
-             VALUES ('default', '0000000000001', decode(repeat('00', 32), 'hex'), 'T', 1, 'key-1', 9, '2020-01-01')",
+             VALUES ('default', '0000000000001', decode(repeat('00', 32), 'hex'), 'T', 1, 'default/1', 9, '2020-01-01')",
         )
         .unwrap();
     let mut told = Vec::new();
-    let collected = collect(&mut at, ALL, &mut |keys| {
-        assert_eq!(count(&postgres), 0);
+    let collected = collect(&mut at, ALL, &mut |team, keys| {
+        assert_eq!((count(&postgres), team), (0, "default"));
         told.extend_from_slice(keys);
         Ok(())
     });
     let collected = collected.unwrap().remove(0);
-    assert_eq!((told, collected.objects, collected.bytes), (vec!["key-1".to_owned()], 1, 9));
+    assert_eq!((told, collected.objects, collected.bytes), (vec!["default/1".to_owned()], 1, 9));
     crate::access::apply_roles(&mut at).unwrap();
     postgres.client().batch_execute("CREATE ROLE w LOGIN; GRANT uwf_worker TO w").unwrap();
     let error = collect(&mut postgres.connection_of("w"), ALL, &mut none).unwrap_err();

@@ -29,6 +29,7 @@ use uwf_store::Hash;
 pub use self::store::Objects;
 #[cfg(not(feature = "objects"))]
 pub use self::without::Objects;
+use crate::garbage::told;
 use crate::{Connection, FleetError};
 
 /// Contents of more bytes than this go to the object store, where there is one.
@@ -96,11 +97,12 @@ pub fn count(client: &mut impl GenericClient, team: &str) -> Result<i64, FleetEr
     Ok(client.query_one(sql, &[&team])?.get(0))
 }
 
-/// Sets the URL of a team's object store, or that it has none. What is in the one before stays there. Gives the URL as it is kept.
+/// Sets the URL of a team's object store, or that it has none. What is in the one before stays there. Gives the URL as it is
+/// kept.
 ///
 /// # Errors
-/// [`FleetError::Objects`]: it is no such URL, or has keys in it. There is no such team, the login does not own the schema, or the
-/// database fails.
+/// [`FleetError::Objects`]: it is no such URL, or has keys in it. There is no such team, the login does not own the schema, or
+/// the database fails.
 pub fn set(connection: &mut Connection, team: &str, url: Option<&str>) -> Result<Option<String>, FleetError> {
     let client = connection.client();
     let Some(url) = url else {
@@ -122,36 +124,50 @@ pub fn set(connection: &mut Connection, team: &str, url: Option<&str>) -> Result
     }
 }
 
-/// The object stores of all teams that have something in one, after each of them was asked once: for a collection of garbage,
-/// which must not lose the keys of what it cannot remove.
+/// The object stores of teams, after each of them was asked once.
+#[derive(Debug, Default)]
+pub struct Stores {
+    open: BTreeMap<String, Arc<Objects>>,
+    /// The teams whose stores cannot be used, each with why and what to do.
+    pub closed: BTreeMap<String, String>,
+}
+
+impl Stores {
+    /// Removes the objects of a team.
+    ///
+    /// # Errors
+    /// [`FleetError::Objects`]: some are still there.
+    pub fn remove(&self, team: &str, keys: &[String]) -> Result<(), FleetError> {
+        self.open.get(team).ok_or_else(|| not_set(team))?.remove(keys)
+    }
+}
+
+/// The object stores of all teams that have something in one: for a collection of garbage, which must not lose the keys of what
+/// it cannot remove. What is wrong with that of one team is in no other team's way.
 ///
 /// # Errors
-/// [`FleetError::Objects`]: one of them is not set, or does not answer. The connection was lost.
-pub fn all(connection: &mut Connection) -> Result<BTreeMap<String, Arc<Objects>>, FleetError> {
+/// The connection was lost.
+pub fn all(connection: &mut Connection) -> Result<Stores, FleetError> {
     let sql = "SELECT DISTINCT team FROM uwf.node WHERE object IS NOT NULL ORDER BY team";
     let teams: Vec<String> = connection.client().query(sql, &[])?.iter().map(|row| row.get(0)).collect();
-    let mut stores = BTreeMap::new();
+    let mut stores = Stores::default();
     for team in teams {
-        let store = connection.objects(&team)?.ok_or_else(|| not_set(&team))?;
-        store.probe(&team)?;
-        stores.insert(team, store);
+        match answering(connection, &team) {
+            Ok(store) => drop(stores.open.insert(team, store)),
+            Err(error @ FleetError::Objects { .. }) => {
+                stores.closed.insert(team, told(&error));
+            }
+            Err(error) => return Err(error),
+        }
     }
     Ok(stores)
 }
 
-/// Removes objects from the stores of their teams; keys begin with the team.
-///
-/// # Errors
-/// [`FleetError::Objects`]: some are still there.
-pub fn remove(stores: &BTreeMap<String, Arc<Objects>>, keys: &[String]) -> Result<(), FleetError> {
-    let mut by_team: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for key in keys {
-        by_team.entry(key.split('/').next().unwrap_or_default()).or_default().push(key.clone());
-    }
-    for (team, keys) in by_team {
-        stores.get(team).ok_or_else(|| not_set(team))?.remove(&keys)?;
-    }
-    Ok(())
+/// The object store of a team, which answers.
+fn answering(connection: &mut Connection, team: &str) -> Result<Arc<Objects>, FleetError> {
+    let store = connection.objects(team)?.ok_or_else(|| not_set(team))?;
+    store.probe(team)?;
+    Ok(store)
 }
 
 /// A row names an object, and nobody says where it is.

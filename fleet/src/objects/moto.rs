@@ -118,8 +118,9 @@ fn a_large_node_goes_from_home_to_home_by_way_of_a_bucket() {
         .batch_execute("DELETE FROM uwf.thread; UPDATE uwf.node SET put = put - interval '1 day'")
         .unwrap();
     let stores = all(&mut at).unwrap();
-    let what = garbage::Collect { younger: garbage::YOUNGEST, dry_run: false };
-    garbage::collect(&mut at, what, &mut |keys| remove(&stores, keys)).unwrap();
+    let spared = &stores.closed;
+    let what = garbage::Collect { younger: garbage::YOUNGEST, dry_run: false, spared };
+    garbage::collect(&mut at, what, &mut |team, keys| stores.remove(team, keys)).unwrap();
     assert!(!moto.asked("GET /pieces?list-type=2").contains("<Key>"));
     // A bucket that is not there is no passing fault.
     let url = format!("s3://nobody?endpoint=http://127.0.0.1:{}", moto.port);

@@ -52,6 +52,8 @@ CREATE TABLE uwf.node (
     PRIMARY KEY (team, hash),
     CHECK (octet_length(digest) = 32),
     CHECK ((bytes IS NULL) <> (object IS NULL)),
+    -- Whoever owns the tables removes what these name: nobody names what is another team's.
+    CONSTRAINT object CHECK (starts_with(object, team || '/')),
     -- Limits are sums of these.
     CONSTRAINT size CHECK (size >= 0 AND (bytes IS NULL OR size = octet_length(bytes)))
 );
@@ -232,6 +234,8 @@ BEGIN
     PERFORM uwf.count_usage(team, sign * count(*), 0, 0) FROM changed GROUP BY team;
     RETURN NULL;
 END $$;
+-- Whoever may execute them may attach them to a table of their own, and have them count what is in nobody's.
+REVOKE EXECUTE ON FUNCTION uwf.count_nodes, uwf.count_threads FROM PUBLIC;
 CREATE TRIGGER added AFTER INSERT ON uwf.node REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_nodes();
 CREATE TRIGGER removed AFTER DELETE ON uwf.node REFERENCING OLD TABLE AS changed
@@ -241,9 +245,9 @@ CREATE TRIGGER added AFTER INSERT ON uwf.thread REFERENCING NEW TABLE AS changed
 CREATE TRIGGER removed AFTER DELETE ON uwf.thread REFERENCING OLD TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION uwf.count_threads();
 
--- Which of these nodes are there, of the team of whoever asks, and what is to be compared of them. They count as put just now, or a short time ago: whoever collects
--- garbage leaves them alone until the head that needs them is set. A node that is being collected is not there. Locked in the order
--- of their hashes, so that nobody waits for another in a circle.
+-- Which of these nodes are there, of the team of whoever asks, and what is to be compared of them. They count as put just now, or
+-- a short time ago: whoever collects garbage leaves them alone until the head that needs them is set. A node that is being
+-- collected is not there. Locked in the order of their hashes, so that nobody waits for another in a circle.
 CREATE FUNCTION uwf.have(hashes text[]) RETURNS TABLE (hash text, digest bytea, refs text[])
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS $$
@@ -273,8 +277,8 @@ BEGIN
     IF TG_TABLE_NAME = 'thread' THEN
         held := OLD;
     ELSE
-        -- Where a variable is moved, the thread that it is taken from and the one that it goes to; in order, so that nobody waits in
-        -- a circle. Looked at when they are locked.
+        -- Where a variable is moved, the thread that it is taken from and the one that it goes to; in order, so that nobody waits
+        -- in a circle. Looked at when they are locked.
         PERFORM FROM uwf.thread WHERE team = coalesce(NEW.team, OLD.team) AND id IN (OLD.thread, NEW.thread)
             ORDER BY id FOR NO KEY UPDATE;
         SELECT id, state, worker INTO held FROM uwf.thread

@@ -1,18 +1,19 @@
 //! `uwf remote gc` and `uwf remote prune`: removing from a remote what nobody needs any more.
 
-use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs;
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::json;
-use uwf_fleet::garbage::{self, Collect, YOUNGEST};
-use uwf_fleet::retention::{self, Old, OldThread};
+use uwf_engine::export::head_in;
+use uwf_fleet::garbage::{self, Collect, Collected, YOUNGEST};
+use uwf_fleet::objects::{self, Stores};
+use uwf_fleet::retention::{self, Old, OldThread, WholeThread};
 use uwf_fleet::schema::Access;
-use uwf_fleet::{Connection, FleetError, objects};
+use uwf_fleet::{Connection, FleetError};
 use uwf_store::atomic_file::AtomicFile;
 
 use crate::remote::{at, named, open};
@@ -32,20 +33,25 @@ pub(super) fn gc(
     let remote = named(session, remote)?;
     let mut connection = open(session, &remote, Access::Write)?;
     let stores = match dry_run {
-        true => BTreeMap::new(),
+        true => Stores::default(),
         false => objects::all(&mut connection).map_err(at(&remote.name))?,
     };
-    let what = Collect { younger, dry_run };
-    let collected = garbage::collect(&mut connection, what, &mut |keys| objects::remove(&stores, keys));
-    let collected = collected.map_err(at(&remote.name))?;
-    session.ui.result(&collected, || {
+    let what = Collect { younger, dry_run, spared: &stores.closed };
+    let mut remove = |team: &str, keys: &[String]| stores.remove(team, keys);
+    let collected = garbage::collect(&mut connection, what, &mut remove).map_err(at(&remote.name))?;
+    for Collected { team, left, .. } in &collected {
+        let warned = left.as_ref().map(|why| format!("garbage of the team {team} stays: {why}"));
+        warned.iter().for_each(|warned| session.ui.warn(&warned.replace("NAME", &remote.name)));
+    }
+    let exit = session.ui.result(&collected, || {
         let columns =
             ["TEAM", "KEPT", if dry_run { "WOULD GO" } else { "REMOVED" }, "BYTES"].map(Column::new);
         let cells = collected.iter().map(|team| {
             [team.team.clone(), team.kept.to_string(), team.removed.to_string(), team.bytes.to_string()]
         });
         render::table(columns, &cells.collect::<Vec<_>>())
-    })
+    })?;
+    Ok(if collected.iter().any(|team| team.left.is_some()) { USER } else { exit })
 }
 
 pub(super) fn prune(session: &mut Session<'_>, which: &RemotePrune) -> Result<u8, CliError> {
@@ -85,8 +91,9 @@ pub(super) fn prune(session: &mut Session<'_>, which: &RemotePrune) -> Result<u8
     Ok(if kept.is_empty() { exit } else { USER })
 }
 
-/// Writes a thread into a file of its own; all of it is there when its rows are removed. Gives what is wrong with the thread where
-/// it cannot be exported: the others may be. Where no file can be written, or the remote does not answer, that is an error.
+/// Writes a thread into a file of its own; all of it is there when its rows are removed, also after a power cut. Gives what is wrong
+/// with the thread where it cannot be exported: the others may be. Where no file can be written, or the remote does not answer,
+/// that is an error.
 fn written(
     session: &Session<'_>,
     connection: &mut Connection,
@@ -94,18 +101,50 @@ fn written(
     dir: &Path,
 ) -> Result<Option<String>, CliError> {
     let dir = dir.join(&thread.team);
-    let path = dir.join(format!("{}.jsonl", thread.thread));
-    let failed = |error| CliError::said(format!("cannot write {}", path.display()), error);
-    fs::create_dir_all(&dir).map_err(failed)?;
-    let mut out = BufWriter::new(AtomicFile::create(&path, 0o600).map_err(failed)?);
-    if let Err(error) = retention::export(connection, thread, session.clock, &mut out) {
+    let mut path = dir.join(format!("{}.jsonl", thread.thread));
+    let failed = |path: &Path, error| CliError::said(format!("cannot write {}", path.display()), error);
+    make_durably(&dir).map_err(|error| failed(&path, error))?;
+    let stopped = |error: FleetError| {
         let said = format!("cannot export thread {}, which was not removed", thread.thread);
-        return if stops(&error) { Err(CliError::said(said, error)) } else { Ok(Some(error.to_string())) };
+        if stops(&error) { Err(CliError::said(said, error)) } else { Ok(Some(error.to_string())) }
+    };
+    let whole = match retention::fetch(connection, thread, session.clock) {
+        Ok(whole) => whole,
+        Err(error) => return stopped(error),
+    };
+    if !replaces(&whole, &path) {
+        path = dir.join(format!("{}-{}.jsonl", thread.thread, whole.head()));
+    }
+    let failed = |error| failed(&path, error);
+    let mut out = BufWriter::new(AtomicFile::create(&path, 0o600).map_err(failed)?);
+    if let Err(error) = whole.write(&mut out) {
+        return stopped(error);
     }
     out.flush().map_err(failed)?;
     let whole = out.into_inner().map_err(|error| failed(error.into_error()))?;
     whole.persist_durably().map_err(failed)?;
     Ok(None)
+}
+
+/// Whether the file of a thread may be replaced by this copy of it: there is none, or the copy has all steps that are in it. A
+/// thread that somebody has pushed again from an old copy, after it was removed, is not what was kept of it.
+fn replaces(whole: &WholeThread, path: &Path) -> bool {
+    match File::open(path) {
+        Ok(file) => {
+            let kept = head_in(&mut BufReader::new(file));
+            kept.is_ok_and(|kept| whole.has_step(&kept).unwrap_or(false))
+        }
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// Makes a directory with those above it, which are there still after a power cut.
+fn make_durably(dir: &Path) -> io::Result<()> {
+    let made: Vec<&Path> = dir.ancestors().take_while(|above| !above.exists()).collect();
+    fs::create_dir_all(dir)?;
+    // One that somebody else made a moment ago may not be written yet.
+    let own = dir.parent().into_iter();
+    own.chain(made.into_iter().filter_map(Path::parent)).try_for_each(|above| File::open(above)?.sync_all())
 }
 
 /// Whether what is wrong with the export of a thread is wrong with all others too.

@@ -1,8 +1,12 @@
 //! `uwf remote roles|team|gc|prune` against a Postgres of the test's own.
 
 use serde_json::json;
+use uwf_engine::export::head_in;
 use uwf_engine::fixture::Place;
+use uwf_engine::thread::{self, Status};
 use uwf_fleet::fixture::Postgres;
+use uwf_fleet::{Connection, sync};
+use uwf_store::Store;
 
 use super::command_line::CommandLine;
 
@@ -144,4 +148,46 @@ fn a_thread_that_cannot_be_exported_stays_and_the_others_go() {
     let file = place.path().join("file");
     let stopped = place.uwf(&["remote", "prune", "--older-than", "90d", "--export", file.to_str().unwrap()]);
     assert!(stopped.exit == 1 && stopped.err.contains("cannot write"), "{stopped:?}");
+}
+
+#[test]
+fn an_older_copy_of_a_thread_is_kept_beside_what_was_kept_before() {
+    let Some(postgres) = Postgres::start() else { return };
+    let (place, elsewhere) = (place(&postgres), place(&postgres));
+    let (store, older, thread) = (place.store(), elsewhere.store(), place.flow_thread());
+    let mut at = postgres.connection();
+    let dir = place.homes().uwf.join("some/archive");
+    let prune = |at: &mut Connection, store: &Store| {
+        sync::begin(at, store, &thread, None).unwrap();
+        let old =
+            "UPDATE uwf.thread SET state = 'done', status = 'end', updated = updated - interval '99 days'";
+        at.client().batch_execute(old).unwrap();
+        let dir = dir.to_str().unwrap();
+        let pruned = place.uwf(&["remote", "prune", "--older-than", "90d", "--export", dir]);
+        assert_eq!((pruned.exit, pruned.json()["removed"].as_array().unwrap().len()), (0, 1), "{pruned:?}");
+    };
+    let file = dir.join(format!("default/{thread}.jsonl"));
+    let kept = || head_in(&mut std::fs::read(&file).unwrap().as_slice()).unwrap();
+    let start = thread::head(&store, &thread).unwrap().hash;
+    sync::begin(&mut at, &store, &thread, None).unwrap();
+    sync::fetch(&mut at, &older, &thread).unwrap();
+    at.client().batch_execute("DELETE FROM uwf.thread").unwrap();
+    let mut prev = None;
+    let mut step = |text: &str| {
+        let from = thread::head(&store, &thread).unwrap().hash;
+        let step = place.step(&thread, prev, "writer", &json!({"$status": "again", "dir": text}));
+        thread::advance(&store, &thread, &from, &step, &Status::Idle).unwrap();
+        prev = Some(step);
+        step
+    };
+    let one = step("one");
+    prune(&mut at, &store);
+    assert_eq!(kept(), one);
+    prune(&mut at, &older);
+    assert_eq!(kept(), one, "it has a step that the older copy has not");
+    let beside = dir.join(format!("default/{thread}-{start}.jsonl"));
+    assert_eq!(head_in(&mut std::fs::read(beside).unwrap().as_slice()).unwrap(), start);
+    let two = step("two");
+    prune(&mut at, &store);
+    assert_eq!(kept(), two);
 }
