@@ -11,8 +11,6 @@ fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Files of every kind, as a first step leaves them.
-
 /// A bare repository with a commit, hooks and a submodule, and where it is.
 fn repository(dir: &Path) -> PathBuf {
     let (work, bare, other) = (dir.join("work"), dir.join("a.git"), dir.join("other"));
@@ -126,16 +124,22 @@ fn a_push_whose_head_did_not_move_is_replaced_and_a_stale_worker_replaces_nothin
     let lease = queue::Lease { thread, fence: 1 };
     let opened = a.spaces.open(store, (&lease, &workspace), None, std::sync::Arc::new(|| None));
     assert!(matches!(opened, Err(FleetError::LeaseLost { .. })));
-    // Somebody's own commit stays.
+    // Somebody's own commit stays, and so does the worker's that somebody has amended.
     let clone = dir.path().join("clone");
     git(dir.path(), &["clone", "-q", "-b", &branch, "a.git", "clone"]);
     fs::write(clone.join("mine"), "x").unwrap();
     git(&clone, &["add", "."]);
-    git(&clone, &["commit", "-q", "-m", "mine"]);
-    git(&clone, &["push", "-q"]);
-    b.turn(&postgres, &|_| panic!("nothing is done on top of that"));
-    assert_eq!(column(&mut at, "state", &thread), "dead");
-    assert!(column(&mut at, "reason", &thread).starts_with("somebody else moved the branch"));
+    for commit in [&["commit", "-q", "-m", "mine"][..], &["commit", "-q", "--amend", "--no-edit"]] {
+        git(&clone, commit);
+        git(&clone, &["push", "-q", "--force"]);
+        b.turn(&postgres, &|_| panic!("nothing is done on top of that"));
+        assert_eq!(column(&mut at, "state", &thread), "dead");
+        assert!(column(&mut at, "reason", &thread).starts_with("somebody else moved the branch"));
+        queue::retry(&mut at, &thread).unwrap();
+        git(&clone, &["reset", "-q", "--hard", "HEAD~1"]);
+        fs::write(clone.join("mine"), "y").unwrap();
+        git(&clone, &["add", "."]);
+    }
 }
 
 #[test]

@@ -20,6 +20,13 @@ const STEP: &str = "Uwf-Step: ";
 /// Who has made it.
 const AUTHOR: &str = "uwf <noreply@uwf.invalid>";
 
+/// Whether a commit, as git keeps it, was written by a worker.
+pub(super) fn is_by_worker(commit: &str) -> bool {
+    let committer =
+        commit.lines().take_while(|line| !line.is_empty()).find_map(|line| line.strip_prefix("committer "));
+    committer.and_then(|line| line.strip_prefix(AUTHOR)).is_some_and(|rest| rest.starts_with(' '))
+}
+
 /// What becomes of a path.
 pub(super) struct Change {
     path: PathBuf,

@@ -227,7 +227,8 @@ impl Checkout {
         Err(self.failed("fetch from", &said))
     }
 
-    /// Whether a commit that the row does not name was made for this thread by a worker whose lease is over.
+    /// Whether a commit that the row does not name was made for this thread by a worker whose lease is over. One that somebody
+    /// has amended, or moved elsewhere, has the lines of the worker's still, and another committer.
     fn check_ours(&self, commit: &Commit) -> Result<(), FleetError> {
         let mut show = self.git();
         show.args(["cat-file", "commit", commit.as_str()]);
@@ -239,7 +240,8 @@ impl Checkout {
         let text = said.text();
         let trailer = |name: &str| text.lines().rev().find_map(|line| line.strip_prefix(name));
         let is_of_thread = trailer(commit::THREAD) == Some(self.lease.thread.as_str());
-        match trailer(commit::FENCE).and_then(|fence| fence.parse::<i64>().ok()).filter(|_| is_of_thread) {
+        let is_ours = is_of_thread && commit::is_by_worker(&text);
+        match trailer(commit::FENCE).and_then(|fence| fence.parse::<i64>().ok()).filter(|_| is_ours) {
             Some(fence) if fence > self.lease.fence => Err(self.lease.lost()),
             Some(_) => Ok(()),
             None => Err(WorkspaceError::Foreign {
