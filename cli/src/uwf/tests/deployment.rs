@@ -69,6 +69,7 @@ fn pods_are_given_time_to_finish_and_a_proc_for_the_sandbox() {
     );
     assert_eq!(worker["securityContext"]["procMount"], "Unmasked");
     assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "Unconfined");
+    assert_eq!(pod["securityContext"]["appArmorProfile"]["type"], "Unconfined");
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     // Secrets are in no command line, and all that is mounted is there.
     assert!(!command.iter().any(|word| word.contains("PASSWORD")));
