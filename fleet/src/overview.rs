@@ -1,4 +1,5 @@
-//! What goes on at a remote just now, as rows for people: workers, what waits, what is leased, what was done and what it has cost.
+//! What goes on at a remote just now, as rows for people: workers, what waits, what is leased, what was done and what it has
+//! cost.
 
 use postgres::Row;
 
@@ -138,7 +139,7 @@ fn workers(connection: &mut Connection) -> Result<Vec<WorkerRow>, FleetError> {
         ms!("started"),
         " AS started, ",
         ms!("seen"),
-        " AS seen FROM uwf.worker WHERE team = $1 ORDER BY name LIMIT $2"
+        " AS seen FROM uwf.worker WHERE team = $1 ORDER BY seen DESC, name LIMIT $2"
     );
     let (client, team) = connection.parts();
     let row = |row: &Row| WorkerRow {

@@ -14,13 +14,15 @@ pub struct Presence {
     pub parallel: u16,
 }
 
-/// A worker has begun.
+/// A worker has begun. Those that were not heard of for a week are forgotten: one that was killed says nothing of it.
 ///
 /// # Errors
 /// The database fails, or the connection was lost.
 pub fn come(connection: &mut Connection, claimant: &Claimant, presence: &Presence) -> Result<(), FleetError> {
     let (client, team) = connection.parts();
     let parallel = i32::from(presence.parallel);
+    let gone = "DELETE FROM uwf.worker WHERE team = $1 AND seen < clock_timestamp() - interval '7 days'";
+    client.execute(gone, &[&team])?;
     client.execute(
         "INSERT INTO uwf.worker (team, name, version, host, labels, parallel, state)
          VALUES ($1, $2, $3, $4, $5, $6, 'working')
