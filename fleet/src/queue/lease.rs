@@ -123,7 +123,8 @@ const HAND_BACK: &str = concat!(
      WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state"
 );
 
-/// Gives a thread back; one that is to be cancelled or paused is that then. Answers whether it is dead now: its last attempt was this one.
+/// Gives a thread back; one that is to be cancelled or paused is that then. Answers whether it is dead now: its last attempt was
+/// this one.
 ///
 /// # Errors
 /// [`FleetError::LeaseLost`], or the connection was lost.
@@ -177,7 +178,8 @@ const SETTLE: &str = concat!(
      WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state"
 );
 
-/// Leaves a thread in a state that is not the worker's any more; one that is to be cancelled is that then.
+/// Leaves a thread in a state that is not the worker's any more; one that is to be cancelled is that then. Answers whether it is
+/// dead now.
 ///
 /// # Errors
 /// [`FleetError::LeaseLost`], or the connection was lost.
@@ -186,7 +188,7 @@ pub fn settle(
     worker: &str,
     lease: &Lease,
     (settled, reason): (Settled, Option<&str>),
-) -> Result<(), FleetError> {
+) -> Result<bool, FleetError> {
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
     let row = transaction
@@ -195,5 +197,6 @@ pub fn settle(
     let data = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
     let event = Event { kind: row.get(0), worker: Some(worker), fence: Some(lease.fence), data };
     tell(&mut transaction, team, &lease.thread, &event)?;
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Ok(row.get::<_, &str>(0) == "dead")
 }

@@ -30,6 +30,11 @@ impl Counts {
         self.steps.load(Ordering::Relaxed)
     }
 
+    /// How many threads are dead that this worker had, or that it has freed of one that was not heard of.
+    pub fn dead(&self) -> u64 {
+        self.dead.load(Ordering::Relaxed)
+    }
+
     /// How many leases were lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
@@ -55,7 +60,12 @@ impl Counts {
             ("failures_total", "counter", "Steps that failed.", whole(&self.failures)),
             ("lease_losses_total", "counter", "Leases that were lost.", whole(&self.lost)),
             ("handed_back_total", "counter", "Threads that were given back.", whole(&self.handed_back)),
-            ("dead_total", "counter", "Threads that came to nothing too often.", whole(&self.dead)),
+            (
+                "dead_total",
+                "counter",
+                "Threads that came to nothing too often, or cannot go on.",
+                whole(&self.dead),
+            ),
             ("cost_usd_total", "counter", "What the steps have cost.", part(&self.cost, 1e6)),
             ("running", "gauge", "Threads that are worked on.", whole(&self.running)),
             ("queue_length", "gauge", "Threads that could be claimed.", whole(&self.ready)),

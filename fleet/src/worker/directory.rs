@@ -11,6 +11,7 @@ use super::Worker;
 use super::link::Link;
 use super::runs::{Run, Stopped};
 use super::slot::Left;
+use super::trouble;
 use crate::queue::{Claim, HandBack, Settled};
 use crate::workspace::{Directory, Halt, HaltWish, Kept, MadeStep, Shared, Workspace, WorkspaceError};
 use crate::{FleetError, nodes};
@@ -24,7 +25,7 @@ impl Worker<'_> {
         &self,
         link: &mut Link,
         (run, claim): (&Arc<Run>, &Claim),
-        (known, latest): (&mut HashSet<Hash>, Option<&Hash>),
+        latest: Option<&Hash>,
     ) -> Result<Place<'_>, FleetError> {
         let workspace = Workspace::of(&claim.workspace)?;
         let Some(spaces) = self.host.workspaces() else {
@@ -46,9 +47,9 @@ impl Worker<'_> {
             self.at(link, run, |connection| {
                 let (client, team) = connection.parts();
                 let there = nodes::closure(client, team, &roots)?;
-                nodes::get(connection, store, &there)?;
-                known.extend(there);
-                Ok(())
+                // They are not known to be there from now on: nobody has confirmed them, and what the next step leaves out of its
+                // files may be collected before a later one has it again.
+                nodes::get(connection, store, &there).map(drop)
             })?;
         }
         spaces.open(store, (&claim.lease, &workspace), latest, halting(run)).map(Some)
@@ -98,6 +99,7 @@ pub(super) fn without(error: FleetError) -> Result<Left, FleetError> {
     match error {
         FleetError::LeaseLost { .. } => Err(error),
         FleetError::Workspace(WorkspaceError::Stopped) => Ok(Left::HandBack(HandBack::Drained)),
+        error if trouble::is_of_machine(&error) => Ok(Left::HandBack(HandBack::Elsewhere(told(&error)))),
         FleetError::Workspace(error @ (WorkspaceError::Invalid { .. } | WorkspaceError::Foreign { .. })) => {
             Ok(Left::Settle(Settled::Dead, told(&error.into())))
         }
@@ -109,10 +111,11 @@ pub(super) fn without(error: FleetError) -> Result<Left, FleetError> {
 }
 
 /// What becomes of a thread whose step was made, and whose files could not be kept: a step is paid for, so it is not made again
-/// and again for what will not go away.
+/// and again for what will not go away. A full disk is no fault of the thread: another worker makes the step once more.
 pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
     match error {
         FleetError::Workspace(WorkspaceError::Stopped) => Ok(Left::HandBack(HandBack::Drained)),
+        error if trouble::is_shortage(&error) => Ok(Left::HandBack(HandBack::Elsewhere(told(&error)))),
         FleetError::Workspace(ref passing) if passing.is_passing() => {
             Ok(Left::HandBack(HandBack::Failed(told(&error))))
         }
@@ -128,4 +131,44 @@ pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
 pub(super) fn told(error: &FleetError) -> String {
     let said = crate::error::chain(error);
     error.hint().map_or(said.clone(), |hint| format!("{said} ({hint})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, ErrorKind};
+
+    use uwf_snapshot::SnapshotError;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_attempt_and_no_end_of_a_thread_that_has_paid() {
+        let full = || io::Error::from_raw_os_error(28);
+        let path = PathBuf::from("/x");
+        let disk = || WorkspaceError::Disk { doing: "write", path: path.clone(), source: full() };
+        let store = || uwf_store::StoreError::Io { doing: "write", path: path.clone(), source: full() };
+        let said = || WorkspaceError::Git {
+            doing: "fetch from",
+            repository: "https://example.org/a.git".parse().unwrap(),
+            why: "fatal: write error: No space left on device".to_owned(),
+        };
+        let errors: [&dyn Fn() -> FleetError; 4] =
+            [&|| disk().into(), &|| said().into(), &|| store().into(), &|| {
+                WorkspaceError::Snapshot(SnapshotError::from(store())).into()
+            }];
+        for error in errors {
+            for left in [without(error()), unkept(error())] {
+                assert!(matches!(left, Ok(Left::HandBack(HandBack::Elsewhere(_)))), "{}", error());
+            }
+        }
+        // An agent may have removed its own directory.
+        let gone =
+            || SnapshotError::Io { doing: "open", path: path.clone(), source: ErrorKind::NotFound.into() };
+        let left = unkept(WorkspaceError::Snapshot(gone()).into());
+        assert!(matches!(left, Ok(Left::Settle(Settled::Dead, _))));
+        let invalid = || WorkspaceError::Invalid { field: "tree".to_owned(), why: "is none".to_owned() };
+        for left in [without(invalid().into()), unkept(invalid().into())] {
+            assert!(matches!(left, Ok(Left::Settle(Settled::Dead, _))));
+        }
+    }
 }

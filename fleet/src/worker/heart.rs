@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::counts::add;
 use super::link::Link;
 use super::runs::now;
 use super::{Happening, Worker};
@@ -30,9 +31,8 @@ impl Worker<'_> {
                 }
                 continue;
             }
-            let leases = self.runs.leases();
             // Counted from before it is asked for.
-            match link.once(self.open, |connection| self.beat(connection, &leases, time)) {
+            match link.once(self.open, |connection| self.beat(connection, time)) {
                 Ok(all_told) => {
                     was_reached = true;
                     due = time + if all_told { interval } else { soon };
@@ -55,24 +55,22 @@ impl Worker<'_> {
     }
 
     /// One heartbeat; false where a row was locked, of which nothing is known then.
-    fn beat(
-        &self,
-        connection: &mut Connection,
-        leases: &[Lease],
-        asked_at: Duration,
-    ) -> Result<bool, FleetError> {
+    fn beat(&self, connection: &mut Connection, asked_at: Duration) -> Result<bool, FleetError> {
+        // Those of now: of a wish for one that was claimed while a connection was made nobody was told.
+        let leases = self.runs.leases();
         let mut all_told = true;
         if let Some(present) = schema::present(connection.client())? {
             self.settings.versions.check(present, schema::Access::Write)?;
         }
         if !leases.is_empty() {
-            let beats = queue::heartbeat(connection, &self.settings.claimant, leases)?;
+            let beats = queue::heartbeat(connection, &self.settings.claimant, &leases)?;
             all_told = beats.locked.is_empty();
             let is_told = |lease: &&Lease| !beats.locked.contains(&lease.thread);
             let told: Vec<Lease> = leases.iter().filter(is_told).copied().collect();
             self.runs.answered(&told, asked_at, &beats.held);
         }
-        queue::reap(connection)?;
+        let reaped = queue::reap(connection)?;
+        add(&self.counts.dead, reaped.iter().filter(|reaped| reaped.is_dead).count() as u64);
         let state = if self.wind.is_draining() { "draining" } else { "working" };
         queue::is_here(connection, &self.settings.claimant.name, (state, leases.len()))?;
         let waiting = queue::waiting(connection)?;

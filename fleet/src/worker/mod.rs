@@ -102,6 +102,8 @@ pub struct WantedStep<'a> {
     pub sink: &'a Path,
     /// Set when the step is to stop at once.
     pub stop: &'a StopSignal,
+    /// How long it may take until then: whatever of it is not gone by that time is to be killed.
+    pub grace: Duration,
 }
 
 /// What a worker tells of.

@@ -53,6 +53,7 @@ impl Worker<'_> {
         (work.head, work.attempts) = (to.head, 0);
         work.kept.lengths.clear();
         add(&self.counts.steps, u64::from(played.is_some()));
+        add(&self.counts.dead, u64::from(state == "dead"));
         self.counts.add_cost(step.cost_usd);
         if let Some(report) = report {
             self.host.tell(&Happening::Stepped(&run.lease.thread, report, &state));

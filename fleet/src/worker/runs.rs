@@ -129,6 +129,11 @@ impl Runs {
         self.lease / 5
     }
 
+    /// How long a run that is stopped may take to end by itself: it is gone before its lease is over, however short that is.
+    pub(super) fn grace(&self) -> Duration {
+        self.margin() * 5 / 6
+    }
+
     /// Stops the runs whose leases may be over soon: it takes a moment until an agent is gone.
     pub(super) fn stop_overdue(&self, now: Duration) {
         let margin = self.margin();

@@ -137,8 +137,9 @@ impl Worker<'_> {
             FleetError::Refused { .. } | FleetError::NotPermitted { .. } | FleetError::Collision { .. } => {
                 Left::Settle(Settled::Dead, why)
             }
-            // A run that ends late, or somebody's own: it is no fault of the thread.
-            FleetError::Lock(_) => Left::HandBack(HandBack::Elsewhere(why)),
+            // A run that ends late, somebody's own, or a copy of it that somebody has gone on with here: it is no fault of the
+            // thread.
+            FleetError::Lock(_) | FleetError::Diverged { .. } => Left::HandBack(HandBack::Elsewhere(why)),
             _ if trouble::is_of_machine(&error) => Left::HandBack(HandBack::Elsewhere(why)),
             _ => Left::HandBack(HandBack::Failed(why)),
         })
@@ -175,7 +176,7 @@ impl Worker<'_> {
         let (known, kept) = self.bring(link, run)?;
         let (head, attempts) = (claim.head, claim.attempt);
         let mut work = Work { run, claim, head, known, known_since, kept, attempts, place: None };
-        match self.directory(link, (run, claim), (&mut work.known, work.kept.latest.as_ref())) {
+        match self.directory(link, (run, claim), work.kept.latest.as_ref()) {
             Ok(place) => work.place = place,
             Err(error) => return directory::without(error),
         }
@@ -287,6 +288,7 @@ impl Worker<'_> {
                 answer,
                 sink: keeper.path(),
                 stop: &run.stop,
+                grace: self.runs.grace(),
             };
             let made = self.host.step(&step);
             drop(closing);
@@ -320,7 +322,10 @@ impl Worker<'_> {
         match left {
             Left::Nothing | Left::Ended => Ok(()),
             Left::Settle(settled, why) => {
-                self.at(link, run, |connection| queue::settle(connection, name, lease, (settled, Some(&why))))
+                let how = (settled, Some(why.as_str()));
+                let is_dead = self.at(link, run, |connection| queue::settle(connection, name, lease, how))?;
+                add(&self.counts.dead, u64::from(is_dead));
+                Ok(())
             }
             Left::HandBack(why) => {
                 let is_dead =

@@ -3,6 +3,7 @@
 mod called;
 mod git;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -20,6 +21,7 @@ use uwf_snapshot::Options;
 use super::tests::{column, opened, settings};
 use super::*;
 use crate::fixture::Postgres;
+use crate::garbage::{Collect, YOUNGEST, collect};
 use crate::queue::{Submitted, Terms};
 use crate::sync;
 use crate::workspace::{Workspace, Workspaces, snapshot_of};
@@ -350,4 +352,36 @@ fn no_thread_works_where_its_worker_does_not_let_it() {
         assert_eq!(column(&mut at, "steps", &thread), "0");
         at.client().execute("UPDATE uwf.thread SET state = 'held', lease_until = NULL", &[]).unwrap();
     }
+}
+
+#[test]
+fn a_file_that_comes_back_is_sent_again_where_it_was_collected_meanwhile() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let from = tempfile::tempdir().unwrap();
+    fs::write(from.path().join("f"), "it comes and goes").unwrap();
+    let a = Machine::new(&[]);
+    let thread = begun(&mut at, |store| snapshot_of(store, from.path(), &Options::default()).unwrap().0);
+    at.client().execute("UPDATE uwf.node SET put = put - interval '1 day'", &[]).unwrap();
+    let act = |cwd: &Path| {
+        if cwd.join("f").exists() {
+            fs::remove_file(cwd.join("f")).unwrap();
+            return again();
+        }
+        let what = Collect { younger: YOUNGEST, dry_run: false, spared: &BTreeMap::new() };
+        let collected = collect(&mut postgres.connection(), what, &mut |_, _| Ok(())).unwrap();
+        assert!(collected[0].removed > 0, "nothing needs the file of before");
+        fs::write(cwd.join("f"), "it comes and goes").unwrap();
+        done()
+    };
+    let host = SpaceHost { machine: &a, act: &act, workflow: None, told: Mutex::default() };
+    let mut settings = settings("w", 20_000, Until::Once);
+    settings.presence.parallel = 1;
+    let open = opened(&postgres);
+    work(&settings, &host, &open, (&Wind::default(), &Counts::default())).unwrap();
+    assert_eq!(column(&mut at, "state", &thread), "done", "{}", column(&mut at, "reason", &thread));
+    let tree = column(&mut at, "workspace ->> 'tree'", &thread).parse().unwrap();
+    let (client, team) = at.parts();
+    let needed = crate::nodes::closure(client, team, &[tree]).unwrap();
+    crate::nodes::get(&mut at, &Place::in_memory().store(), &needed).unwrap();
 }

@@ -2,6 +2,7 @@
 //! disk would otherwise use up the attempts of one thread after another.
 
 use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -19,12 +20,37 @@ const FULL: [&str; 2] = ["No space left on device", "database or disk is full"];
 pub(super) fn is_of_machine(error: &FleetError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(this) = cause {
-        if this.is::<std::io::Error>() {
+        if this.is::<io::Error>() {
             return true;
         }
         cause = this.source();
     }
     tells_of_machine(&error.to_string())
+}
+
+/// Whether this machine has run out of something, or its disk fails. Of a directory that an agent has had its hands on nothing
+/// else is the machine's fault: it may be gone, or closed, by what the agent did.
+pub(super) fn is_shortage(error: &FleetError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(this) = cause {
+        if this.downcast_ref::<io::Error>().is_some_and(is_short) {
+            return true;
+        }
+        cause = this.source();
+    }
+    tells_of_machine(&error.to_string())
+}
+
+fn is_short(error: &io::Error) -> bool {
+    // EIO, ENFILE and EMFILE have no kind of their own.
+    matches!(error.raw_os_error(), Some(5 | 23 | 24))
+        || matches!(
+            error.kind(),
+            ErrorKind::StorageFull
+                | ErrorKind::QuotaExceeded
+                | ErrorKind::ReadOnlyFilesystem
+                | ErrorKind::OutOfMemory
+        )
 }
 
 /// The same of a step that could not be made, by what it says.

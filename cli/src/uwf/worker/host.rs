@@ -15,7 +15,7 @@ use uwf_agent::live::thread_log;
 use uwf_engine::conditions::process::{ConditionProcess, judge};
 use uwf_engine::exec::{StepReport, StepResult};
 use uwf_engine::home::{Env, Homes};
-use uwf_engine::spawn::protocol::{AgentCommand, JOURNAL_SINK};
+use uwf_engine::spawn::protocol::{AgentCommand, JOURNAL_SINK, STOP_WITHIN};
 use uwf_engine::spawn::{self, Finished, ProcessSpec};
 use uwf_engine::thread::{self, Head, Status, ThreadError, ThreadId};
 use uwf_engine::{journals, workflow};
@@ -102,6 +102,7 @@ impl StepProcess {
         let mut env = self.env.clone();
         env.set("OTEL_RESOURCE_ATTRIBUTES", attributes(&self.env, step));
         env.set(JOURNAL_SINK, step.sink);
+        env.set(STOP_WITHIN, step.grace.as_millis().to_string());
         let command = AgentCommand::new(self.program.clone(), Vec::new());
         let spec = ProcessSpec {
             command: &command,
