@@ -16,8 +16,8 @@ use uwf_store::{Expect, Hash, Store, VarChange};
 
 pub use self::failed::{Attempt, FailedStep, keep_failed};
 pub(crate) use self::names::check_called;
-use crate::queue::{Lease, cancelled_tags};
-use crate::workspace::Kept;
+use crate::queue::{Lease, Terms, cancelled_tags, submit_in};
+use crate::workspace::{Kept, Workspace};
 use crate::{Connection, FleetError};
 
 /// Where threads that a worker has brought here are noted, among the variables: these it may overwrite and forget.
@@ -98,8 +98,8 @@ impl RemoteHead {
         self.tags.get("status").map_or("idle", String::as_str)
     }
 
-    /// Makes a store's thread stand so, for the lease with this fence where a worker does it; all nodes that it names must be there. What was chosen of who plays, and what weakens
-    /// a sandbox, is not taken over.
+    /// Makes a store's thread stand so, for the lease with this fence where a worker does it; all nodes that it names must be
+    /// there. What was chosen of who plays, and what weakens a sandbox, is not taken over.
     ///
     /// # Errors
     /// [`FleetError::Diverged`], a node is missing or of another kind, a thread that it names as called is here and was not
@@ -229,7 +229,8 @@ pub fn read(
     Ok(Some(RemoteHead { head: hash_in(row.get(0), thread)?, tags: tags_in(row.get(1), thread)?, variables }))
 }
 
-/// Begins a thread at the remote, kept and not to be run; false where it is there already, which stays as it is.
+/// Begins a thread at the remote, kept and not to be run, or over as it is here; false where it is there already, which stays as
+/// it is. Whoever has it run without saying where it works has it work where it was begun. With `terms` it is to be run at once.
 ///
 /// # Errors
 /// The thread cannot be read, or the connection was lost.
@@ -238,14 +239,16 @@ pub fn begin(
     store: &Store,
     thread: &ThreadId,
     (standing, role): (&RemoteHead, Option<&str>),
+    terms: Option<&Terms>,
 ) -> Result<bool, FleetError> {
     let start = thread::head(store, thread)?.start(store)?;
     let name = workflow::get(store, &start.workflow).map_err(thread::ThreadError::from)?.name;
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
     let made = transaction.execute(
-        "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, workflow_name, task, role, state)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'held') ON CONFLICT DO NOTHING",
+        "INSERT INTO uwf.thread (team, id, head, tags, status, workflow, workflow_name, task, role, workspace, state)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                 CASE WHEN $5 IN ('idle', 'suspended') THEN 'held' ELSE 'done' END) ON CONFLICT DO NOTHING",
         &[
             &team,
             &thread.as_str(),
@@ -256,12 +259,16 @@ pub fn begin(
             &name,
             &start.prompt,
             &role,
+            &Workspace::default().to_value(),
         ],
     )?;
     if made == 0 {
         return Ok(false);
     }
     write_variables(&mut transaction, team, thread, &standing.variables)?;
+    if let Some(terms) = terms {
+        submit_in(&mut transaction, team, thread, terms)?;
+    }
     transaction.commit()?;
     Ok(true)
 }

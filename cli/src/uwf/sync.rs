@@ -158,6 +158,10 @@ fn text(row: &SyncedThread, way: Way, remote: &str) -> String {
         ("new", Way::Pull) => "new here".to_owned(),
         ("new", Way::Fetch) => format!("not here yet: `uwf clone {remote} {}`", row.thread),
         ("moved", Way::Push) => format!("pushed, {steps}"),
+        ("held", _) => format!(
+            "pushed, {steps}, without their files: `uwf thread resume {} --remote {remote}` has it go on with those of before",
+            row.thread
+        ),
         ("moved", _) => format!("pulled, {steps}"),
         ("same", _) => "the same".to_owned(),
         ("ahead", _) => format!("{steps} ahead of {remote}"),

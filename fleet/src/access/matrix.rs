@@ -359,7 +359,8 @@ fn what_the_programs_do_is_granted_to_their_roles() {
         kept: None,
     };
     assert_eq!(heads::advance(&mut worker, &step).unwrap(), "paused");
-    assert_eq!(queue::resume(&mut submitter, &thread, None).unwrap(), queue::Wished::Done);
+    let higher = queue::Resumption { max_cost_usd: Some(9.0), ..queue::Resumption::default() };
+    assert_eq!(queue::resume(&mut submitter, &thread, higher).unwrap(), queue::Wished::Done);
     let claim = queue::claim(&mut worker, &claimant).unwrap().unwrap();
     queue::made_progress(worker.client(), "default", &claim.lease).unwrap();
     queue::hand_back(&mut worker, "w", &claim.lease, &queue::HandBack::Drained).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use postgres::Row;
 use uwf_engine::ThreadId;
 
-use super::{Claim, Lease, cancelled_tags, seconds, thread_in};
+use super::{Claim, Lease, cancelled_tags, claimable, seconds, thread_in};
 use crate::{Connection, FleetError};
 
 /// Who claims, and what.
@@ -24,23 +24,24 @@ pub struct Claimant {
 /// One statement: the row of a thread is locked, leased and told of, or left to whoever was there before. What a team has spent is
 /// added up for those alone that have a budget, and that it is one thread stands in the text: with either as a question of its
 /// own, it takes twice as long.
-const CLAIM: &str = "
+const CLAIM: &str = concat!(
+    "
     WITH taken AS (
         UPDATE uwf.thread AS t
         SET state = 'leased', fence = t.fence + 1, attempts = t.attempts + 1, worker = $4,
             lease_until = clock_timestamp() + make_interval(secs => $5), updated = clock_timestamp()
         WHERE t.team = $1 AND t.id = (
             SELECT id FROM uwf.thread
-            WHERE team = $1 AND state = 'ready' AND ready_at <= clock_timestamp() AND labels <@ $2
-              AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3)
-              AND attempts < max_attempts AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)
-              AND NOT EXISTS (SELECT FROM uwf.team b WHERE b.name = $1 AND b.budget_usd IS NOT NULL
-                              AND b.budget_usd::float8 <= uwf.spent(b.name))
+            WHERE team = $1 AND ready_at <= clock_timestamp() AND labels <@ $2
+              AND ($3::text IS NULL OR workflow_name = $3 OR workflow = $3) AND ",
+    claimable!(),
+    "
             ORDER BY priority DESC, ready_at LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING t.team, t.id, t.fence, t.worker, t.head, t.workspace, t.answer, t.attempts, t.cost_usd, t.max_cost_usd),
     told AS (
         INSERT INTO uwf.event (team, thread, kind, worker, fence) SELECT team, id, 'claimed', worker, fence FROM taken)
-    SELECT id, fence, head, workspace, answer, attempts, cost_usd, max_cost_usd FROM taken";
+    SELECT id, fence, head, workspace, answer, attempts, cost_usd, max_cost_usd FROM taken"
+);
 
 /// Claims go along the index of what is ready, in its order. How many threads there are in each state changes faster than the
 /// planner learns of it: by what it remembers, it would read all of them and sort them for each claim.

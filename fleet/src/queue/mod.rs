@@ -26,8 +26,9 @@ pub use self::claim::{Claimant, Reaped, claim, prepare_claims, reap};
 pub use self::lease::{Beat, Beats, HandBack, check_held, hand_back, heartbeat, made_progress, settle};
 pub use self::listen::{News, listen, wait};
 pub use self::presence::{Presence, come, go, is_here};
+pub(crate) use self::submit::submit_in;
 pub use self::submit::{Submitted, Terms, submit};
-pub use self::wish::{Wish, Wished, resume, retry, wish};
+pub use self::wish::{Resumption, Wish, Wished, resume, retry, wish};
 use crate::FleetError;
 
 /// The right to work on a thread, as it is named in every write.
@@ -98,6 +99,17 @@ macro_rules! cancelled_tags {
     };
 }
 pub(crate) use cancelled_tags;
+
+/// Whether a thread of the team `$1` may be claimed at all, when its time has come and a worker offers what it asks for, in SQL:
+/// it is ready, and neither its attempts nor its limit nor the team's budget are used up.
+macro_rules! claimable {
+    () => {
+        "state = 'ready' AND attempts < max_attempts AND (max_cost_usd IS NULL OR cost_usd < max_cost_usd)
+             AND NOT EXISTS (SELECT FROM uwf.team b WHERE b.name = $1 AND b.budget_usd IS NOT NULL
+                             AND b.budget_usd::float8 <= uwf.spent(b.name))"
+    };
+}
+use claimable;
 
 /// An interval of the database.
 fn seconds(duration: Duration) -> f64 {

@@ -1,5 +1,6 @@
 //! A thread that the remote has is to be run.
 
+use postgres::Transaction;
 use serde_json::json;
 use uwf_engine::ThreadId;
 
@@ -51,6 +52,21 @@ pub fn submit(
 ) -> Result<Submitted, FleetError> {
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
+    let submitted = submit_in(&mut transaction, team, thread, terms)?;
+    if matches!(submitted, Submitted::Is(_)) {
+        transaction.commit()?;
+    }
+    // Else it is undone: who works on it goes by what it was claimed with.
+    Ok(submitted)
+}
+
+/// The same as a part of something.
+pub(crate) fn submit_in(
+    transaction: &mut Transaction<'_>,
+    team: &str,
+    thread: &ThreadId,
+    terms: &Terms,
+) -> Result<Submitted, FleetError> {
     let row = transaction.query_opt(
         "UPDATE uwf.thread SET
              state = CASE WHEN state = 'leased' THEN 'leased' WHEN status = 'idle' THEN 'ready'
@@ -71,12 +87,10 @@ pub fn submit(
     let Some(row) = row else { return Ok(Submitted::Unknown) };
     let state: String = row.get(0);
     if state == "leased" {
-        // Undone: who works on it goes by what it was claimed with.
         return Ok(Submitted::Runs);
     }
     let event = Event { kind: "submitted", worker: None, fence: None, data: json!({}) };
-    tell(&mut transaction, team, thread, &event)?;
-    tell_ready(&mut transaction, team)?;
-    transaction.commit()?;
+    tell(transaction, team, thread, &event)?;
+    tell_ready(transaction, team)?;
     Ok(Submitted::Is(state))
 }

@@ -45,6 +45,10 @@ fn one(connection: &mut Connection, claimant: &Claimant) -> Option<Claim> {
     claim(connection, claimant).unwrap()
 }
 
+fn answered(answer: &str) -> Resumption<'_> {
+    Resumption { answer: Some(answer), ..Resumption::default() }
+}
+
 fn state(connection: &mut Connection, thread: &ThreadId) -> String {
     let (client, team) = connection.parts();
     let state = "SELECT state FROM uwf.thread WHERE team = $1 AND id = $2";
@@ -137,7 +141,7 @@ fn who_has_lost_the_lease_is_refused_everywhere() {
         drop(transaction);
         for error in [
             hand_back(at, "slow", &old, &HandBack::Drained).map(drop),
-            settle(at, "slow", &old, (Settled::Done, None)),
+            settle(at, "slow", &old, (Settled::Done, None)).map(drop),
             held,
         ] {
             let error = error.unwrap_err();
@@ -234,6 +238,50 @@ fn budgets_of_a_thread_and_of_the_team_end_its_steps() {
 }
 
 #[test]
+fn who_has_cost_what_it_may_goes_on_with_a_higher_limit_alone() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
+    let to = |most| Resumption { max_cost_usd: Some(most), ..Resumption::default() };
+    for state_then in ["paused", "dead", "held", "waiting"] {
+        set(&mut at, &thread, &format!("state = '{state_then}', cost_usd = 1.5, max_cost_usd = 1.5"));
+        for how in [Resumption::default(), answered("go on"), to(1.0)] {
+            let error = resume(&mut at, &thread, how).unwrap_err();
+            assert!(error.to_string().contains("has cost $1.5000, and may cost $1"), "{error}");
+            assert!(error.hint_at("team").unwrap().contains("--remote team --max-cost USD"));
+        }
+        assert_eq!(state(&mut at, &thread), state_then);
+        assert_eq!(resume(&mut at, &thread, to(2.0)).unwrap(), Wished::Done);
+        let claim = one(&mut at, &claimant("w")).unwrap();
+        assert_eq!(claim.max_cost_usd, Some(2.0));
+        hand_back(&mut at, "w", &claim.lease, &HandBack::Drained).unwrap();
+    }
+    set(&mut at, &thread, "state = 'dead', cost_usd = 2");
+    assert!(retry(&mut at, &thread).is_err());
+}
+
+#[test]
+fn what_nobody_may_claim_neither_waits_nor_is_waited_for() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
+    let mut is_there = |what: &str| {
+        at.client().batch_execute(what).unwrap();
+        let claims = one(&mut at, &claimant("w")).is_some();
+        set(&mut at, &thread, "state = 'ready', lease_until = NULL, attempts = 0");
+        let waits = waiting(&mut at).unwrap().threads == 1;
+        let is_waited_for = !is_empty(&mut at, &claimant("w")).unwrap();
+        assert_eq!((waits, is_waited_for), (claims, claims), "{what}");
+        claims
+    };
+    assert!(is_there("SELECT"));
+    assert!(!is_there("UPDATE uwf.team SET budget_usd = 0"));
+    assert!(is_there("UPDATE uwf.team SET budget_usd = NULL"));
+    assert!(!is_there("UPDATE uwf.thread SET cost_usd = 2"));
+    assert!(is_there("UPDATE uwf.thread SET max_cost_usd = NULL"));
+}
+
+#[test]
 fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
@@ -247,7 +295,7 @@ fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
     assert_eq!(wish(&mut at, &one_ready, Wish::Cancel, 7).unwrap(), Wished::Done);
     let ended = Wished::NotNow { state: "done".into(), status: "cancelled".into() };
     assert_eq!(wish(&mut at, &one_ready, Wish::Pause, 7).unwrap(), ended);
-    assert_eq!(resume(&mut at, &one_ready, None).unwrap(), ended);
+    assert_eq!(resume(&mut at, &one_ready, Resumption::default()).unwrap(), ended);
     let claims = [(); 2].map(|()| one(&mut at, &short("w")).unwrap());
     for thread in [run, lost] {
         let asked = Wished::Asked { worker: Some("w".into()) };
@@ -263,7 +311,7 @@ fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
     assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), ("cancelled", "cancelled"));
     assert!(row.get::<_, &str>(2).parse::<u64>().unwrap() > 1_600_000_000_000);
     assert_eq!(submit(&mut at, &waiting, &Terms::default()).unwrap(), Submitted::Is("waiting".into()));
-    assert_eq!(resume(&mut at, &waiting, Some("the second one")).unwrap(), Wished::Done);
+    assert_eq!(resume(&mut at, &waiting, answered("the second one")).unwrap(), Wished::Done);
     let claim = one(&mut at, &claimant("w")).unwrap();
     assert_eq!((claim.lease.thread, claim.answer.as_deref()), (waiting, Some("the second one")));
     assert_eq!(wish(&mut at, &ThreadId::new(9), Wish::Pause, 7).unwrap(), Wished::Unknown);
@@ -304,6 +352,11 @@ fn workers_are_seen_while_they_are_there() {
     let presence = Presence { version: "1".into(), host: "h".into(), parallel: 4 };
     come(&mut at, &claimant("w"), &presence).unwrap();
     come(&mut at, &claimant("w"), &presence).unwrap();
+    come(&mut at, &claimant("killed"), &presence).unwrap();
+    at.client()
+        .execute("UPDATE uwf.worker SET seen = seen - interval '8 days' WHERE name = 'killed'", &[])
+        .unwrap();
+    come(&mut at, &claimant("w"), &presence).unwrap();
     is_here(&mut at, "w", ("draining", 3)).unwrap();
     let row = at.client().query_one("SELECT state, running, parallel FROM uwf.worker", &[]).unwrap();
     assert_eq!((row.get::<_, &str>(0), row.get::<_, i32>(1), row.get::<_, i32>(2)), ("draining", 3, 4));
@@ -341,9 +394,9 @@ fn what_is_to_be_cancelled_is_that_however_its_worker_leaves_it() {
     }
     for settled in [Settled::Dead, Settled::Paused, Settled::Waiting] {
         let how = (settled, Some("why"));
-        assert_eq!(leave(&|at, lease| settle(at, "a", lease, how).unwrap()), cancelled);
+        assert_eq!(leave(&|at, lease| assert!(!settle(at, "a", lease, how).unwrap())), cancelled);
     }
-    let ended = leave(&|at, lease| settle(at, "a", lease, (Settled::Done, None)).unwrap());
+    let ended = leave(&|at, lease| assert!(!settle(at, "a", lease, (Settled::Done, None)).unwrap()));
     assert_eq!(ended, [Some("done"), Some("idle"), None, None].map(|word| word.map(str::to_owned)));
     let to = |tags: &[(&str, &str)]| RemoteHead {
         head: "0000000000002".parse().unwrap(),

@@ -54,11 +54,37 @@ pub enum Wished {
     Unknown,
 }
 
+/// How a thread goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Resumption<'a> {
+    /// What it is answered.
+    pub answer: Option<&'a str>,
+    /// What its steps may cost from now on, those that it has made included, in US dollars; as before where this is none.
+    pub max_cost_usd: Option<f64>,
+}
+
 /// How a thread stands, with its row locked.
 struct Standing {
     state: String,
     status: String,
     worker: Option<String>,
+    cost_usd: f64,
+    max_cost_usd: Option<f64>,
+}
+
+impl Standing {
+    /// Whoever has used up its limit is claimed by nobody, whatever state it is in.
+    fn check_limit(&self, thread: &ThreadId, other: Option<f64>) -> Result<(), FleetError> {
+        match other.or(self.max_cost_usd) {
+            Some(most) if self.cost_usd >= most => Err(FleetError::Refused {
+                what: format!("thread {thread} has cost ${:.4}, and may cost ${most}", self.cost_usd),
+                hint: Some(format!(
+                    "`uwf thread resume {thread} --remote NAME --max-cost USD` has it go on with another limit, a higher one"
+                )),
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn standing(
@@ -67,10 +93,16 @@ fn standing(
     thread: &ThreadId,
 ) -> Result<Option<Standing>, FleetError> {
     let row = transaction.query_opt(
-        "SELECT state, status, worker FROM uwf.thread WHERE team = $1 AND id = $2 FOR UPDATE",
+        "SELECT state, status, worker, cost_usd, max_cost_usd FROM uwf.thread WHERE team = $1 AND id = $2 FOR UPDATE",
         &[&team, &thread.as_str()],
     )?;
-    Ok(row.map(|row| Standing { state: row.get(0), status: row.get(1), worker: row.get(2) }))
+    Ok(row.map(|row| Standing {
+        state: row.get(0),
+        status: row.get(1),
+        worker: row.get(2),
+        cost_usd: row.get(3),
+        max_cost_usd: row.get(4),
+    }))
 }
 
 /// Has a thread given up or wait; `now` is the time that is noted for it, in milliseconds since the epoch.
@@ -85,7 +117,7 @@ pub fn wish(
 ) -> Result<Wished, FleetError> {
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
-    let Some(Standing { state, status, worker }) = standing(&mut transaction, team, thread)? else {
+    let Some(Standing { state, status, worker, .. }) = standing(&mut transaction, team, thread)? else {
         return Ok(Wished::Unknown);
     };
     let key = thread.as_str();
@@ -125,13 +157,13 @@ pub fn wish(
 /// Has a thread go on: one that is paused, dead or held, and one that waits, with what it is answered.
 ///
 /// # Errors
-/// The database fails, or the connection was lost.
+/// [`FleetError::Refused`]: it has cost what it may. The database fails, or the connection was lost.
 pub fn resume(
     connection: &mut Connection,
     thread: &ThreadId,
-    answer: Option<&str>,
+    how: Resumption<'_>,
 ) -> Result<Wished, FleetError> {
-    again(connection, thread, ("resumed", answer), &|standing| match standing.state.as_str() {
+    again(connection, thread, ("resumed", how), &|standing| match standing.state.as_str() {
         "waiting" => true,
         "paused" | "dead" | "held" => matches!(standing.status.as_str(), "idle" | "suspended"),
         _ => false,
@@ -141,15 +173,15 @@ pub fn resume(
 /// Has a dead thread tried again, its attempts counted from 0.
 ///
 /// # Errors
-/// The database fails, or the connection was lost.
+/// [`FleetError::Refused`]: it has cost what it may. The database fails, or the connection was lost.
 pub fn retry(connection: &mut Connection, thread: &ThreadId) -> Result<Wished, FleetError> {
-    again(connection, thread, ("retried", None), &|standing| standing.state == "dead")
+    again(connection, thread, ("retried", Resumption::default()), &|standing| standing.state == "dead")
 }
 
 fn again(
     connection: &mut Connection,
     thread: &ThreadId,
-    (kind, answer): (&str, Option<&str>),
+    (kind, how): (&str, Resumption<'_>),
     is_possible: &dyn Fn(&Standing) -> bool,
 ) -> Result<Wished, FleetError> {
     let (client, team) = connection.parts();
@@ -158,10 +190,13 @@ fn again(
     if !is_possible(&standing) {
         return Ok(Wished::NotNow { state: standing.state, status: standing.status });
     }
+    let Resumption { answer, max_cost_usd } = how;
+    standing.check_limit(thread, max_cost_usd)?;
     transaction.execute(
         "UPDATE uwf.thread SET state = 'ready', attempts = 0, reason = NULL, wish = NULL, answer = coalesce($3, answer),
-             ready_at = clock_timestamp(), updated = clock_timestamp() WHERE team = $1 AND id = $2",
-        &[&team, &thread.as_str(), &answer],
+             max_cost_usd = coalesce($4, max_cost_usd), ready_at = clock_timestamp(), updated = clock_timestamp()
+         WHERE team = $1 AND id = $2",
+        &[&team, &thread.as_str(), &answer, &max_cost_usd],
     )?;
     tell(&mut transaction, team, thread, &Event { kind, worker: None, fence: None, data: json!({}) })?;
     tell_ready(&mut transaction, team)?;

@@ -22,6 +22,7 @@ use uwf_store::{Hash, Store};
 pub use self::relation::Relation;
 use self::relation::{names_of_heads, relation};
 use crate::heads::{self, RemoteHead, write_variables};
+use crate::queue::Terms;
 use crate::{Connection, FleetError, nodes};
 
 /// How often a push is tried again when somebody else moves the thread meanwhile.
@@ -39,9 +40,34 @@ pub fn begin(
     thread: &ThreadId,
     role: Option<&str>,
 ) -> Result<bool, FleetError> {
+    put_and_begin(connection, store, thread, (role, None))
+}
+
+/// The same of a thread that is to be run on these terms: it is there and ready, or it is not there. What its workspace needs
+/// goes along.
+///
+/// # Errors
+/// As [`begin`]; where the connection was lost, it may be there all the same.
+pub fn start(
+    connection: &mut Connection,
+    store: &Store,
+    thread: &ThreadId,
+    (role, terms): (Option<&str>, &Terms),
+) -> Result<bool, FleetError> {
+    put_and_begin(connection, store, thread, (role, Some(terms)))
+}
+
+fn put_and_begin(
+    connection: &mut Connection,
+    store: &Store,
+    thread: &ThreadId,
+    (role, terms): (Option<&str>, Option<&Terms>),
+) -> Result<bool, FleetError> {
     let standing = RemoteHead::of(store, thread)?;
-    nodes::put(connection, store, (&standing.roots(), &mut HashSet::new()))?;
-    heads::begin(connection, store, thread, (&standing, role))
+    let mut roots = standing.roots();
+    roots.extend(terms.iter().flat_map(|terms| terms.workspace.roots()));
+    nodes::put(connection, store, (&roots, &mut HashSet::new()))?;
+    heads::begin(connection, store, thread, (&standing, role), terms)
 }
 
 /// What came of a push.
@@ -52,6 +78,12 @@ pub enum Pushed {
     /// Its head at the remote has moved, by so many steps.
     Moved {
         /// How many; 0 where only the status has changed.
+        steps: u64,
+    },
+    /// The same, but its files at the remote, a snapshot or a branch, are those of before these steps: nobody goes on with it
+    /// there until it is resumed.
+    Held {
+        /// How many.
         steps: u64,
     },
     /// It stands there as here.
@@ -94,8 +126,10 @@ pub fn push(
             Relation::Ahead { steps } => steps,
         };
         nodes::put(connection, store, (&ours.roots(), &mut HashSet::new()))?;
-        if move_head(connection, thread, (&row, &ours), role)? {
-            return Ok(Pushed::Moved { steps });
+        match move_head(connection, thread, (&row, &ours), role)? {
+            Some(Moved::Whole) => return Ok(Pushed::Moved { steps }),
+            Some(Moved::WithoutFiles) => return Ok(Pushed::Held { steps }),
+            None => {}
         }
     }
     Err(FleetError::Contended { thread: thread.to_string() })
@@ -135,25 +169,36 @@ impl Row {
     }
 }
 
-/// A thread that waited for an answer has had one; what was over may go on. Whether it is run stays as it was.
+/// What has come of moving a head.
+enum Moved {
+    Whole,
+    /// The files that the thread works in have stayed where they were.
+    WithoutFiles,
+}
+
+/// A thread that waited for an answer has had one; what was over may go on. Whether it is run stays as it was, but that nobody
+/// goes on unasked where the files are not those of the head: those that workers keep are moved by workers alone.
 const MOVE: &str = "
     UPDATE uwf.thread SET head = $6, tags = $7, status = $8, role = $9, attempts = 0, answer = NULL, wish = NULL,
         state = CASE WHEN $8 NOT IN ('idle', 'suspended') THEN 'done'
+                     WHEN $3 <> $6 AND workspace ->> 'kind' IN ('snapshot', 'git') THEN 'held'
                      WHEN $8 = 'suspended' THEN CASE state WHEN 'held' THEN 'held' ELSE 'waiting' END
                      ELSE CASE state WHEN 'waiting' THEN 'ready' WHEN 'done' THEN 'held' ELSE state END END,
-        reason = CASE WHEN $8 = 'suspended' THEN $7::jsonb ->> 'suspendMessage'
+        reason = CASE WHEN $8 IN ('idle', 'suspended') AND $3 <> $6 AND workspace ->> 'kind' IN ('snapshot', 'git')
+                      THEN 'steps were pushed without their files: here it has those of before'
+                      WHEN $8 = 'suspended' THEN $7::jsonb ->> 'suspendMessage'
                       WHEN $8 = 'idle' AND state IN ('paused', 'dead') THEN reason END,
         ready_at = clock_timestamp(), updated = clock_timestamp()
     WHERE team = $1 AND id = $2 AND head = $3 AND tags = $4 AND fence = $5 AND state <> 'leased'
-    RETURNING state";
+    RETURNING state, state = 'held' AND $3 <> $6 AND coalesce(workspace ->> 'kind', '') IN ('snapshot', 'git')";
 
-/// Moves the head of a thread by compare-and-set from what was seen; false where it is not so any more.
+/// Moves the head of a thread by compare-and-set from what was seen; none where it is not so any more.
 fn move_head(
     connection: &mut Connection,
     thread: &ThreadId,
     (seen, ours): (&Row, &RemoteHead),
     role: Option<&str>,
-) -> Result<bool, FleetError> {
+) -> Result<Option<Moved>, FleetError> {
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
     let key = thread.as_str();
@@ -171,8 +216,8 @@ fn move_head(
             &role,
         ],
     )?;
-    let Some(row) = row else { return Ok(false) };
-    let state: String = row.get(0);
+    let Some(row) = row else { return Ok(None) };
+    let (state, stays): (String, bool) = (row.get(0), row.get(1));
     write_variables(&mut transaction, team, thread, &ours.variables)?;
     let data = json!({ "from": seen.standing.head.as_str(), "to": ours.head.as_str(), "status": ours.status(), "state": state });
     transaction.execute(
@@ -184,7 +229,7 @@ fn move_head(
         transaction.execute("SELECT pg_notify('uwf_ready_' || $1, '')", &[&team])?;
     }
     transaction.commit()?;
-    Ok(true)
+    Ok(Some(if stays { Moved::WithoutFiles } else { Moved::Whole }))
 }
 
 /// Brings the nodes of a thread here that the store lacks, if it lacks any of the heads; the others are complete then.
@@ -319,7 +364,8 @@ pub fn differing(
 /// the remote's comes after it.
 ///
 /// # Errors
-/// [`FleetError::NoRemote`] where the remote does not have it, [`FleetError::Diverged`], a node is damaged, or the connection was lost.
+/// [`FleetError::NoRemote`] where the remote does not have it, [`FleetError::Diverged`], a node is damaged, or the connection was
+/// lost.
 pub fn fetch(
     connection: &mut Connection,
     store: &Store,

@@ -214,3 +214,62 @@ fn only_threads_that_differ_are_looked_at() {
     a.step(&all[1], "one");
     assert_eq!(differing(&mut at, &a.store, &all).unwrap(), (2, vec![all[1]]));
 }
+
+#[test]
+fn what_is_over_comes_so_and_is_not_given_up_any_more() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let a = Machine::new();
+    let thread = a.place.flow_thread();
+    let head = a.head(&thread);
+    let step = a.place.step(&thread, None, "writer", &json!({"$status": "done"}));
+    let ended = Status::Ended { completed_at: 7 };
+    thread::advance(&a.store, &thread, &head, &step, &ended).unwrap();
+    assert_eq!(a.push(&mut at, &thread).unwrap(), Pushed::New);
+    assert_eq!(column(&mut at, "state"), "done");
+    let over = queue::Wished::NotNow { state: "done".into(), status: "end".into() };
+    assert_eq!(queue::wish(&mut at, &thread, queue::Wish::Cancel, 7).unwrap(), over);
+    assert_eq!(column(&mut at, "status"), "end");
+}
+
+#[test]
+fn steps_that_are_pushed_without_their_files_are_run_by_nobody_unasked() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let a = Machine::new();
+    let thread = a.place.flow_thread();
+    a.push(&mut at, &thread).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let options = uwf_snapshot::Options::default();
+    let (workspace, _) = crate::workspace::snapshot_of(&a.store, dir.path(), &options).unwrap();
+    nodes::put(&mut at, &a.store, (&workspace.roots(), &mut HashSet::new())).unwrap();
+    queue::submit(&mut at, &thread, &Terms { workspace, ..Terms::default() }).unwrap();
+    a.step(&thread, "one");
+    assert_eq!(a.push(&mut at, &thread).unwrap(), Pushed::Held { steps: 1 });
+    assert_eq!(column(&mut at, "state"), "held");
+    assert!(column(&mut at, "reason").contains("without their files"));
+    // What is over needs none.
+    thread::cancel(&a.store, &thread).unwrap();
+    assert_eq!(a.push(&mut at, &thread).unwrap(), Pushed::Moved { steps: 0 });
+    assert_eq!((column(&mut at, "state"), column(&mut at, "reason")), ("done".into(), String::new()));
+}
+
+#[test]
+fn a_thread_is_started_on_all_its_terms_or_not_at_all() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let a = Machine::new();
+    let thread = a.place.flow_thread();
+    let dir = tempfile::tempdir().unwrap();
+    let (workspace, _) =
+        crate::workspace::snapshot_of(&a.store, dir.path(), &uwf_snapshot::Options::default()).unwrap();
+    let terms = Terms { labels: vec!["gpu".into()], max_cost_usd: Some(2.0), workspace, ..Terms::default() };
+    let refuse = "ALTER TABLE uwf.event ADD CONSTRAINT never CHECK (kind <> 'submitted')";
+    at.client().batch_execute(refuse).unwrap();
+    assert!(start(&mut at, &a.store, &thread, (Some("writer"), &terms)).is_err());
+    assert_eq!(at.client().query("SELECT FROM uwf.thread", &[]).unwrap().len(), 0);
+    at.client().batch_execute("ALTER TABLE uwf.event DROP CONSTRAINT never").unwrap();
+    assert!(start(&mut at, &a.store, &thread, (Some("writer"), &terms)).unwrap());
+    let found = ["state", "labels", "max_cost_usd", "workspace ->> 'kind'"].map(|name| column(&mut at, name));
+    assert_eq!(found, ["ready", "{gpu}", "2", "snapshot"]);
+}

@@ -15,8 +15,8 @@ pub struct ThreadEvent {
     pub thread: ThreadId,
     /// When, in milliseconds since the epoch.
     pub at: i64,
-    /// `step`, `attempt` (one that failed), `claimed`, `submitted`, `pushed`, `failed`, `lost`, `handed back`, `waiting`, `paused`, `done`, `dead`, `resumed`,
-    /// `retried`, or a wish: `cancel`, `pause`.
+    /// `step`, `attempt` (one that failed), `claimed`, `submitted`, `pushed`, `failed`, `lost`, `handed back`, `waiting`,
+    /// `paused`, `done`, `dead`, `resumed`, `retried`, or a wish: `cancel`, `pause`.
     pub kind: String,
     /// Which worker.
     pub worker: Option<String>,

@@ -11,8 +11,9 @@ use crate::sync::{Pulled, Pushed, Relation};
 pub struct SyncedThread {
     /// The thread.
     pub thread: ThreadId,
-    /// `new`, `moved` or `same`; `ahead` or `behind`, as this machine is seen from the remote, where nothing was to be done;
-    /// `diverged`, `leased`, `running` or `failed` where it could not be done.
+    /// `new`, `moved` or `same`; `held` where it was pushed and its files at the remote are those of before; `ahead` or `behind`,
+    /// as this machine is seen from the remote, where nothing was to be done; `diverged`, `leased`, `running` or `failed` where
+    /// it could not be done.
     pub outcome: &'static str,
     /// By how many steps.
     pub steps: u64,
@@ -34,6 +35,7 @@ impl SyncedThread {
         let told = match pushed {
             Pushed::New => ("new", 0),
             Pushed::Moved { steps } => ("moved", steps),
+            Pushed::Held { steps } => ("held", steps),
             Pushed::Same => ("same", 0),
             Pushed::Behind { steps } => ("behind", steps),
         };

@@ -15,7 +15,7 @@ use uwf_engine::{AdapterOutput, AgentRequest, Engine, Env};
 use super::*;
 use crate::address::Address;
 use crate::fixture::Postgres;
-use crate::queue::{Submitted, Terms, Wish, Wished};
+use crate::queue::{Resumption, Submitted, Terms, Wish, Wished};
 use crate::{heads, schema, sync};
 
 /// What an agent of a test says to a request.
@@ -215,8 +215,8 @@ fn a_step_that_fails_too_often_makes_a_dead_letter() {
     let thread = submitted(&mut at, 1, &Terms { max_attempts: 1, ..Terms::default() })[0];
     let say = |_: &AgentRequest, _: &StopSignal| Err("no model".to_owned());
     let host = TestHost::new(&say);
-    run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
-    assert_eq!(column(&mut at, "state", &thread), "dead");
+    let counts = run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
+    assert_eq!((column(&mut at, "state", &thread), counts.dead()), ("dead".into(), 1));
     let reason = column(&mut at, "reason", &thread);
     assert!(reason.ends_with("failed: no model"), "{reason}");
 }
@@ -261,7 +261,8 @@ fn who_is_asked_answers_from_elsewhere() {
         (column(&mut at, "state", &thread), column(&mut at, "reason", &thread)),
         ("waiting".into(), "Which?".into())
     );
-    assert_eq!(queue::resume(&mut at, &thread, Some("the blue one")).unwrap(), Wished::Done);
+    let answer = Resumption { answer: Some("the blue one"), ..Resumption::default() };
+    assert_eq!(queue::resume(&mut at, &thread, answer).unwrap(), Wished::Done);
     run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
     assert_eq!(
         (column(&mut at, "state", &thread), column(&mut at, "answer", &thread)),

@@ -53,7 +53,7 @@ pub(in crate::uwf) struct Exec {
 pub(in crate::uwf) const MAX_STEPS: u32 = 100;
 
 /// What is for a run on this machine.
-const LOCAL: [&str; 21] = [
+const LOCAL: [&str; 20] = [
     "until_end",
     "max_rounds",
     "background",
@@ -65,7 +65,6 @@ const LOCAL: [&str; 21] = [
     "base_url",
     "mock",
     "mock_seed",
-    "max_cost",
     "max_turns",
     "allow_network",
     "fetch_host",
@@ -85,7 +84,8 @@ pub(in crate::uwf) struct Resume {
     /// What the role is told, below the message the thread was left with; `-` reads it from stdin
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(in crate::uwf) prompt: Option<String>,
-    /// The thread is at this remote, not here: the next worker takes it up
+    /// The thread is at this remote, not here: the next worker takes it up; with --max-cost all its steps together may cost
+    /// that, those before included
     #[arg(long, value_name = "REMOTE", conflicts_with_all = LOCAL)]
     pub(in crate::uwf) remote: Option<String>,
     /// Read what the role is told from this file; `-` is stdin

@@ -47,7 +47,7 @@ pub(in crate::uwf) enum ThreadCommand {
              Where the thread asks something and there is no answer, it is asked for on a terminal, and refused elsewhere.",
             "advanced, ended or started in the background"
         ),
-        after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\"\n  uwf thread resume 01K… -p \"Use the main branch.\" --until-end\n  uwf thread resume 01K… --max-rounds 6 --until-end --background"
+        after_long_help = "Examples:\n  uwf thread resume 01K… -p \"Use the main branch.\"\n  uwf thread resume 01K… -p \"Use the main branch.\" --until-end\n  uwf thread resume 01K… --max-rounds 6 --until-end --background\n  uwf thread resume 01K… --remote team --max-cost 5"
     )]
     Resume(Resume),
     /// Have the last role play once more, in place of its last step

@@ -104,6 +104,41 @@ fn what_a_thread_asks_is_answered_and_what_runs_is_told() {
 }
 
 #[test]
+fn a_thread_that_has_cost_what_it_may_says_so_and_is_given_more() {
+    let Some(postgres) = Postgres::start() else { return };
+    let a = place(&postgres);
+    let id = started(&a, &["--max-cost", "1.50"]);
+    let spent = "UPDATE uwf.thread SET state = 'paused', cost_usd = 1.5";
+    postgres.client().batch_execute(spent).unwrap();
+    let far = |args: &[&str]| a.uwf(&[args, &["--remote", "team"]].concat());
+    let text = far(&["thread", "show", &id, "--format", "text"]).out;
+    assert!(text.contains(&format!("uwf thread resume {id} --remote team --max-cost USD")), "{text}");
+    for more in [&[][..], &["--max-cost", "1"]] {
+        let refused = far(&[&["thread", "resume", &id], more].concat());
+        assert!(refused.exit == 1 && refused.err.contains("has cost $1.5000"), "{refused:?}");
+        assert!(refused.err.contains(&format!("{id} --remote team --max-cost USD")), "{refused:?}");
+    }
+    let resumed = far(&["thread", "resume", &id, "--max-cost", "5"]).json();
+    assert_eq!(json!([resumed["state"], resumed["maxCost"]]), json!(["ready", 5.0]));
+}
+
+#[test]
+fn what_cannot_be_started_is_not_there_and_what_was_typed_is_here() {
+    let Some(postgres) = Postgres::start() else { return };
+    let a = place(&postgres);
+    postgres.client().batch_execute("UPDATE uwf.team SET max_threads = 0").unwrap();
+    let refused = a.uwf(&["thread", "start", "flow", "-p", "A long text.", "--remote", "team"]);
+    assert!(refused.exit == 1 && refused.err.contains("may have 0 threads"), "{refused:?}");
+    assert!(refused.err.contains("uwf remote team set team default"), "{refused:?}");
+    let kept = refused.err.split("`uwf ").find(|text| text.starts_with("thread read")).unwrap();
+    let shown = a.uwf(&kept.split('`').next().unwrap().split(' ').collect::<Vec<_>>());
+    assert!(shown.out.contains("A long text."), "{shown:?}");
+    assert_eq!(a.uwf(&["thread", "list", "--all", "--remote", "team"]).json(), json!([]));
+    postgres.client().batch_execute("UPDATE uwf.team SET max_threads = NULL").unwrap();
+    started(&a, &[]);
+}
+
+#[test]
 fn a_remote_says_how_it_stands() {
     let Some(postgres) = Postgres::start() else { return };
     let (a, mut at) = (place(&postgres), postgres.connection());

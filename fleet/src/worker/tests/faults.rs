@@ -55,10 +55,59 @@ fn a_step_that_the_remote_refuses_is_paid_for_once() {
         Ok(json!({"$status": "done"}))
     };
     let host = TestHost::new(&say);
-    run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
+    let counts = run(&postgres, &host, &settings("a", 5_000, Until::Empty), &Wind::default());
     let reason = column(&mut at, "reason", &thread);
     assert!(reason.contains("may have 1 nodes"), "{reason}");
     assert_eq!((column(&mut at, "state", &thread), asked.into_inner()), ("dead".to_owned(), 1));
+    assert_eq!(counts.dead(), 1);
+}
+
+#[test]
+fn a_thread_whose_workers_were_not_heard_of_is_counted_by_whoever_frees_it() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms { max_attempts: 1, ..Terms::default() })[0];
+    let gone = one_slot("gone", 1, Until::Once).claimant;
+    assert!(queue::claim(&mut at, &gone).unwrap().is_some());
+    let host = TestHost::new(&|_, _| Err("nobody asks".to_owned()));
+    let counts = run(&postgres, &host, &one_slot("a", 5_000, Until::Empty), &Wind::default());
+    assert_eq!((column(&mut at, "state", &thread), counts.dead()), ("dead".to_owned(), 1));
+}
+
+#[test]
+fn a_copy_that_went_on_here_is_no_fault_of_the_thread() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let host = TestHost::new(&|_, _| Err("nobody asks".to_owned()));
+    let thread = host.place.flow_thread();
+    sync::begin(&mut at, &host.store, &thread, Some("writer")).unwrap();
+    let start = uwf_engine::thread::head(&host.store, &thread).unwrap().hash;
+    let other = Place::in_memory();
+    let there = other.store();
+    sync::fetch(&mut at, &there, &thread).unwrap();
+    for (place, store, text) in [(&host.place, &host.store, "here"), (&other, &there, "there")] {
+        let step = place.step(&thread, None, "writer", &json!({"$status": "again", "dir": text}));
+        let idle = uwf_engine::thread::Status::Idle;
+        uwf_engine::thread::advance(store, &thread, &start, &step, &idle).unwrap();
+    }
+    sync::push(&mut at, &there, &thread, Some("writer")).unwrap();
+    queue::submit(&mut at, &thread, &Terms { max_attempts: 1, ..Terms::default() }).unwrap();
+    run(&postgres, &host, &one_slot("a", 5_000, Until::Once), &Wind::default());
+    let found = ["state", "attempts"].map(|name| column(&mut at, name, &thread));
+    assert_eq!(found, ["ready", "0"], "{}", column(&mut at, "reason", &thread));
+}
+
+#[test]
+fn a_thread_that_was_pushed_and_never_submitted_runs_when_it_is_resumed() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let place = Place::in_memory();
+    let thread = place.flow_thread();
+    sync::begin(&mut at, &place.store(), &thread, Some("writer")).unwrap();
+    assert_eq!(queue::resume(&mut at, &thread, Resumption::default()).unwrap(), Wished::Done);
+    let host = TestHost::new(&|_, _| Ok(json!({"$status": "done"})));
+    run(&postgres, &host, &one_slot("a", 5_000, Until::Empty), &Wind::default());
+    assert_eq!(column(&mut at, "status", &thread), "end", "{}", column(&mut at, "reason", &thread));
 }
 
 #[test]

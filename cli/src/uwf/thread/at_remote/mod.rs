@@ -6,7 +6,7 @@ mod watch;
 
 use uwf_engine::ThreadId;
 use uwf_engine::view::{ThreadCancelled, ThreadPaused};
-use uwf_fleet::queue::{self, Wish, Wished};
+use uwf_fleet::queue::{self, Resumption, Wish, Wished};
 use uwf_fleet::remote::Remote;
 use uwf_fleet::schema::Access;
 use uwf_fleet::{Connection, FleetError, sync, view};
@@ -115,7 +115,8 @@ pub(super) fn resume(session: &mut Session<'_>, remote: &str, what: &Resume) -> 
             place.thread, place.remote.name
         )));
     }
-    let resumed = queue::resume(&mut place.connection, &place.thread, given.as_deref());
+    let how = Resumption { answer: given.as_deref(), max_cost_usd: what.how.flags.max_cost };
+    let resumed = queue::resume(&mut place.connection, &place.thread, how);
     match resumed.map_err(|error| place.failed(error))? {
         Wished::Done | Wished::Asked { .. } => {}
         Wished::NotNow { state, status } => return Err(place.not_now("resumed", &state, &status)),

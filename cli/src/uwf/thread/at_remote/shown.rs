@@ -166,6 +166,9 @@ fn next(row: &RemoteThread, remote: &str) -> String {
     let thread = &row.thread;
     match row.state.as_str() {
         "waiting" => format!("uwf thread resume {thread} -p ANSWER --remote {remote}"),
+        "paused" | "dead" | "held" if row.max_cost.is_some_and(|most| row.cost >= most) => {
+            format!("uwf thread resume {thread} --remote {remote} --max-cost USD")
+        }
         "paused" | "dead" | "held" => format!("uwf thread resume {thread} --remote {remote}"),
         "done" => format!("uwf thread read {thread} --remote {remote}"),
         _ => format!("uwf thread watch {thread} --remote {remote}"),

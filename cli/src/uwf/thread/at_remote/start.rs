@@ -1,14 +1,13 @@
 //! `uwf thread start … --remote NAME`: a thread is begun here, pushed, submitted, and not kept here.
 
-use std::collections::HashSet;
 use std::path::Path;
 
-use uwf_engine::thread;
 use uwf_engine::view::ThreadStarted;
-use uwf_fleet::queue::{self, Terms};
+use uwf_engine::{ThreadId, thread};
+use uwf_fleet::queue::Terms;
 use uwf_fleet::schema::Access;
 use uwf_fleet::workspace::{Base, Below, Branch, Files, Repository, Shared, Workspace};
-use uwf_fleet::{Connection, FleetError, nodes, sync};
+use uwf_fleet::{FleetError, sync};
 use uwf_snapshot::CaptureCache;
 use uwf_store::Store;
 
@@ -40,19 +39,10 @@ pub(in crate::uwf::thread) fn start(
         labels: terms.label.clone(),
         max_attempts: terms.max_attempts,
         max_cost_usd: terms.max_cost,
-        workspace: workspace.clone(),
+        workspace,
     };
-    let submitted = (|| {
-        put_files(&mut connection, &store, &workspace)?;
-        sync::push(&mut connection, &store, &thread, role.as_deref())?;
-        queue::submit(&mut connection, &thread, &terms)
-    })();
-    submitted.map_err(|error| {
-        let again = format!(
-            "it is kept here: `uwf push {name} {thread}`, then `uwf thread resume {thread} --remote {name}`"
-        );
-        at(name)(error).with_hint(again)
-    })?;
+    sync::start(&mut connection, &store, &thread, (role.as_deref(), &terms))
+        .map_err(|error| not_started(error, name, &thread))?;
     // Whoever ran it here as well would do the work twice.
     thread::remove(&store, &thread)?;
     session.ui.made(thread.as_str(), &ThreadStarted { workflow, thread }, || format!("{thread}\n"))?;
@@ -64,10 +54,20 @@ pub(in crate::uwf::thread) fn start(
     Ok(OK)
 }
 
-/// What of a workspace is nodes.
-fn put_files(connection: &mut Connection, store: &Store, workspace: &Workspace) -> Result<(), FleetError> {
-    nodes::put(connection, store, (&workspace.roots(), &mut HashSet::new()))?;
-    Ok(())
+/// It is at the remote on all its terms, or not at all. What was typed stays here, for it may have been long.
+fn not_started(error: FleetError, remote: &str, thread: &ThreadId) -> CliError {
+    let again = match error {
+        FleetError::Lost { .. } => format!(
+            "`uwf thread show {thread} --remote {remote}` tells whether it is there all the same; if not, the same command begins \
+             another one"
+        ),
+        _ => "nothing was begun there: the same command begins another one".to_owned(),
+    };
+    let first = error.hint_at(remote).filter(|_| !matches!(error, FleetError::Lost { .. }));
+    let first = first.map(|hint| format!("{hint}; ")).unwrap_or_default();
+    at(remote)(error).with_hint(format!(
+        "{first}{again} (`uwf thread read {thread}` has what was typed, until `uwf thread rm {thread}`)"
+    ))
 }
 
 fn usage(message: String) -> CliError {
