@@ -24,7 +24,7 @@ use super::{Event, Measured, Plan, Planned, Runner, ledger, seed_of};
 use crate::EvalError;
 use crate::case::{Case, GivenUp, Outcome};
 use crate::judge::{self, Scored, Subject};
-use crate::record::{EvalRun, Records, RunConfig, Sample};
+use crate::record::{EvalRun, Records, RunConfig, Sample, payload};
 
 /// How long it is waited before infrastructure is tried again, times the number of tries.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -75,8 +75,13 @@ impl End {
 }
 
 impl Work<'_> {
-    /// Does a case; none where it was stopped before its end.
-    pub(super) fn run(&self, slot: &Slot, events: &Sender<Event>) -> Result<Option<Case>, EvalError> {
+    /// Does a case; none where it was stopped before its end. `judged` is told when all is done but to record it.
+    pub(super) fn run(
+        &self,
+        slot: &Slot,
+        events: &Sender<Event>,
+        judged: impl FnOnce(&Case),
+    ) -> Result<Option<Case>, EvalError> {
         let sample = self.sample(slot.repeat);
         let has_begun = ledger::begun_thread(self.runner.store, self.place(slot.repeat))?.is_some();
         let sampled = match self.fresh || has_begun {
@@ -90,13 +95,16 @@ impl Work<'_> {
         let keep = |type_: &Hash, payload: &Value| found.borrow_mut().put(type_, payload);
         let (run, can_stand) = self.judged(slot.repeat, &ran, &keep)?;
         let sample = Some(&sample).filter(|_| can_stand);
-        let found = found.into_inner();
-        let hash = ledger::finish(self.runner.store, self.records, (&run, found), sample)?;
+        let mut found = found.into_inner();
+        let hash = found.put(&self.records.run, &payload(&run))?;
+        let case = run.clone().case(&hash);
+        judged(&case);
+        ledger::finish(self.runner.store, self.records, (&run, hash, found), sample)?;
         // What cannot be made again is all that there is of it, and an error may be gone on with.
         if !self.runner.keep && run.left.is_some() && run.outcome != Outcome::Error {
             workspace::remove(&ran.workspace).ok();
         }
-        Ok(Some(run.case(&hash)))
+        Ok(Some(case))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -164,9 +172,9 @@ impl Work<'_> {
                 true => self.go_on(&mut begun, (repeat, &workspace), events)?,
                 false => OpenVisits::default(),
             };
-            is_left = true;
+            let is_new = !std::mem::replace(&mut is_left, true);
             self.begin(&begun, &workspace, repeat)?;
-            let why = match self.tried(&begun, &open)? {
+            let why = match self.tried((&begun, is_new), &open)? {
                 Came::Stopped => return Ok(None),
                 Came::Over(end) => break end,
                 Came::Broken(why) => why,
@@ -193,11 +201,14 @@ impl Work<'_> {
         Ok(Some(Ran { thread, workspace, end, cached: false, given_up }))
     }
 
-    /// Runs a thread on from where it stands, with what is open there.
-    fn tried(&self, begun: &Begun, open: &OpenVisits) -> Result<Came, EvalError> {
+    /// Runs a thread on from where it stands, with what is open there; of a new one there is nothing to be read.
+    fn tried(&self, (begun, is_new): (&Begun, bool), open: &OpenVisits) -> Result<Came, EvalError> {
         let (store, thread) = (self.runner.store, &begun.thread);
-        let mut so_far = Measured::of(store, thread)?;
-        let drove = match standing(store, thread)? {
+        let (mut so_far, found) = match is_new {
+            true => (Measured::default(), Standing::Idle),
+            false => (Measured::of(store, thread)?, standing(store, thread)?),
+        };
+        let drove = match found {
             // As it was left, when this program ended before it was recorded.
             Standing::Ended | Standing::Failed(_) | Standing::Halted(_) => {
                 Drove::Exited { status: None, last_words: String::new() }

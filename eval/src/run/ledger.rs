@@ -171,14 +171,14 @@ fn hash_of(records: &Records, sample: &Sample) -> Hash {
     Hash::of(&records.sample, &payload(sample))
 }
 
-/// Records a finished case with what judges have found, and that its thread may stand for the sample where it may; gives the record.
+/// Records a finished case, whose record `value` is in `found` with what judges have found, and that its thread may stand for the
+/// sample where it may.
 pub(super) fn finish(
     store: &Store,
     records: &Records,
-    (run, mut found): (&EvalRun, Batch<'_>),
+    (run, value, mut found): (&EvalRun, Hash, Batch<'_>),
     sample: Option<&Sample>,
-) -> Result<Hash, EvalError> {
-    let value = found.put(&records.run, &payload(run))?;
+) -> Result<(), EvalError> {
     let id = ThreadId::new(store.now()).to_string();
     let set = |name: String, schema: Hash, value: Hash, tags: BTreeMap<String, String>| VarChange::Set {
         name,
@@ -201,8 +201,7 @@ pub(super) fn finish(
         changes.push(set(sample_variable(&node), records.sample, node, tags));
     }
     found.commit()?;
-    store.vars().apply(&changes)?;
-    Ok(value)
+    Ok(store.vars().apply(&changes)?)
 }
 
 /// What a case was judged again by, where it was and its evaluation is not whole again.
@@ -268,12 +267,15 @@ mod tests {
         let sample = sample(workflow);
         let found =
             || sampled(&store, &records, &sample).unwrap().map(|found| (found.thread, found.left.tree));
+        let finish_with = |left| {
+            let (run, mut found) = (run(workflow, &thread, stood, left), store.batch());
+            let value = found.put(&records.run, &payload(&run)).unwrap();
+            finish(&store, &records, (&run, value, found), Some(&sample)).unwrap();
+        };
         // What was not kept as a whole cannot be made again.
-        finish(&store, &records, (&run(workflow, &thread, stood, None), store.batch()), Some(&sample))
-            .unwrap();
+        finish_with(None);
         assert_eq!(found(), None);
-        finish(&store, &records, (&run(workflow, &thread, stood, Some(left)), store.batch()), Some(&sample))
-            .unwrap();
+        finish_with(Some(left));
         assert_eq!(found(), Some((thread, left)));
         // Under other settings it is another sample.
         let settings = [("model".to_owned(), "other".to_owned())].into();

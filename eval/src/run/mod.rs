@@ -4,9 +4,9 @@
 //! case, and `lock` keeps other programs from it; `scratch` has what is needed only while a program runs; `workspace` is where a
 //! case works, and what of it is kept; `drive` runs its thread as a process and keeps it within its limits; `standing` tells how
 //! it ended, and whether that was the workflow's doing; `measure` what it took; `left` whether what was left in the middle can be
-//! gone on with, or the case begins anew; `case` does one from its beginning to its
-//! record; `again` judges those that are recorded once more. Whatever is killed at any moment is gone on with: a case that is
-//! recorded is not run again, but for an error, and one that has begun goes on unless that could change what comes of it.
+//! gone on with, or the case begins anew; `case` does one from its beginning to its record; `pool` says which is next; `again` judges
+//! those that are recorded once more. Whatever is killed at any moment is gone on with: a case that is recorded is not run again,
+//! but for an error, and one that has begun goes on unless that could change what comes of it.
 
 mod again;
 mod case;
@@ -16,14 +16,14 @@ mod left;
 mod lock;
 mod measure;
 mod plan;
+mod pool;
 mod scratch;
 mod seed;
 mod standing;
 mod workspace;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use uwf_engine::spawn::StopSignal;
@@ -32,6 +32,7 @@ use uwf_engine::{Env, Homes};
 use uwf_snapshot::Options;
 use uwf_store::Store;
 
+use self::pool::Pool;
 use crate::case::{Case, Outcome};
 use crate::judge::Judging;
 use crate::record::{Evaluation, Records};
@@ -136,11 +137,8 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
     let fresh = runner.fresh || evaluation.config.fresh;
     let fixtures = plan.tasks.iter().map(|planned| workspace::capture_fixture(runner, &planned.task));
     let fixtures: Vec<_> = fixtures.collect::<Result<_, _>>()?;
-    let pool = Pool {
-        next: AtomicUsize::new(0),
-        spent: Mutex::new(recorded.iter().filter_map(Case::paid).sum()),
-        failed: Mutex::new(None),
-    };
+    let parallel = runner.parallel.clamp(1, waiting.len().max(1));
+    let pool = Pool::new(parallel, recorded.iter().filter_map(Case::paid).sum());
     if !runner.keep {
         workspace::remove_recorded(runner, &plan.name, &evaluation);
     }
@@ -148,14 +146,19 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
     on_event(Event::Began { planned: plan.cases().count(), before });
     let (sender, events) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..runner.parallel.clamp(1, waiting.len().max(1)) {
+        // Whoever records a case leaves its room to another.
+        for _ in 0..2 * parallel {
             let (sender, pool, waiting, fixtures) = (sender.clone(), &pool, &waiting, &fixtures);
             scope.spawn(move || {
-                while let Some(slot) = pool.take(waiting, runner) {
+                while let Some((slot, room)) = pool.take(waiting, runner) {
                     let planned = &plan.tasks[slot.task];
                     let before = fixtures[slot.task];
                     let work = case::Work { plan, planned, runner, records: &records, before, fresh };
-                    pool.done(work.run(slot, &sender), (slot, runner), &sender);
+                    let judged = |case: &Case| {
+                        pool.judged(case, slot);
+                        drop(room);
+                    };
+                    pool.done(work.run(slot, &sender, judged), runner, &sender);
                 }
             });
         }
@@ -164,64 +167,16 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
             on_event(event);
         }
     });
-    if let Some(error) = pool.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
-    }
+    let all_begun = pool.ended(waiting.len())?;
     if let Some(signal) = runner.stop.signal() {
         return Ok(Ended::Stopped(signal));
     }
-    if pool.next.into_inner() < waiting.len() {
+    if !all_begun {
         return Ok(Ended::OutOfMoney);
     }
     ledger::close(runner.store, &records, (load::evaluation(runner.store, &plan.name)?, known))?;
     workspace::remove_empty(&directory(runner.root, &plan.name));
     Ok(Ended::Done)
-}
-
-/// What the threads of a run share.
-struct Pool {
-    next: AtomicUsize,
-    spent: Mutex<f64>,
-    /// Why nothing more is begun.
-    failed: Mutex<Option<EvalError>>,
-}
-
-impl Pool {
-    /// The next case that is to be run, if any is.
-    fn take<'s>(&self, waiting: &'s [plan::Slot], runner: &Runner<'_>) -> Option<&'s plan::Slot> {
-        let has_failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if has_failed || runner.stop.signal().is_some() || self.is_broke(runner) {
-            return None;
-        }
-        waiting.get(self.next.fetch_add(1, Ordering::SeqCst))
-    }
-
-    fn is_broke(&self, runner: &Runner<'_>) -> bool {
-        let spent = *self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        runner.max_cost.is_some_and(|most| spent >= most && spent > 0.0)
-    }
-
-    fn done(
-        &self,
-        came: Result<Option<Case>, EvalError>,
-        (slot, runner): (&plan::Slot, &Runner<'_>),
-        events: &mpsc::Sender<Event>,
-    ) {
-        match came {
-            Ok(Some(case)) => {
-                let paid = case.paid().unwrap_or(0.0) - slot.paid_before();
-                *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += paid;
-                // Whoever listens outlives the threads.
-                events.send(Event::Finished(Box::new(case))).ok();
-            }
-            // Stopped in the middle.
-            Ok(None) => {}
-            Err(_) if runner.stop.signal().is_some() => {}
-            Err(error) => {
-                self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            }
-        }
-    }
 }
 
 /// An evaluation as it is begun.
