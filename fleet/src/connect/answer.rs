@@ -94,25 +94,68 @@ impl TlsConnect<Socket> for InTheClear {
     }
 }
 
-/// What the server says when it waits for the next question: `Z`, the length 5, and one letter more.
-const READY: [u8; 5] = [b'Z', 0, 0, 0, 5];
+/// The kinds of messages that end a question (`Query`, `Sync`; what opens a connection counts as the latter), and of the one that
+/// ends its answer (`ReadyForQuery`).
+const QUERY: u8 = b'Q';
+const SYNC: u8 = b'S';
+const READY: u8 = b'Z';
+
+/// Tells the messages in a stream of bytes apart: a letter for the kind, the length of the rest, the rest.
+struct Messages {
+    header: [u8; 5],
+    /// How much of the header is there, and how much of the rest is to come.
+    known: usize,
+    rest: usize,
+}
+
+impl Messages {
+    /// The first message of a client has no letter: it is what opens a connection.
+    fn of_client() -> Messages {
+        Messages { header: [SYNC, 0, 0, 0, 0], known: 1, rest: 0 }
+    }
+
+    fn of_server() -> Messages {
+        Messages { header: [0; 5], known: 0, rest: 0 }
+    }
+
+    /// How many messages of these kinds begin in the next bytes.
+    fn count(&mut self, mut bytes: &[u8], kinds: &[u8]) -> usize {
+        let mut count = 0;
+        while !bytes.is_empty() {
+            let skipped = self.rest.min(bytes.len());
+            (self.rest, bytes) = (self.rest - skipped, &bytes[skipped..]);
+            let taken = bytes.len().min(self.header.len() - self.known);
+            self.header[self.known..self.known + taken].copy_from_slice(&bytes[..taken]);
+            (self.known, bytes) = (self.known + taken, &bytes[taken..]);
+            if let [kind, length @ ..] = self.header
+                && self.known == self.header.len()
+            {
+                count += usize::from(kinds.contains(&kind));
+                // The length counts itself.
+                (self.known, self.rest) = (0, (u32::from_be_bytes(length) as usize).saturating_sub(4));
+            }
+        }
+        count
+    }
+}
 
 /// A stream that fails when something was asked and nothing was heard for too long.
 pub(super) struct Timed<S> {
     stream: S,
     limit: Limit,
     binding: fn(&S) -> ChannelBinding,
-    /// The last bytes that were heard.
-    tail: [u8; READY.len() + 1],
-    /// Whether an answer is to come.
-    is_asked: bool,
+    asked: Messages,
+    answers: Messages,
+    /// How many answers are to come.
+    open: usize,
     over: Pin<Box<Sleep>>,
 }
 
 impl<S> Timed<S> {
     fn new(stream: S, limit: Limit, binding: fn(&S) -> ChannelBinding) -> Timed<S> {
         let over = Box::pin(sleep(limit.get().unwrap_or_default()));
-        Timed { stream, limit, binding, tail: Default::default(), is_asked: false, over }
+        let (asked, answers) = (Messages::of_client(), Messages::of_server());
+        Timed { stream, limit, binding, asked, answers, open: 0, over }
     }
 
     /// Something went one way or the other: the time begins anew.
@@ -123,18 +166,12 @@ impl<S> Timed<S> {
     }
 
     fn heard(&mut self, bytes: &[u8]) {
-        let last = &bytes[bytes.len().saturating_sub(self.tail.len())..];
-        self.tail.rotate_left(last.len());
-        let at = self.tail.len() - last.len();
-        self.tail[at..].copy_from_slice(last);
-        if self.tail.starts_with(&READY) {
-            self.is_asked = false;
-        }
+        self.open = self.open.saturating_sub(self.answers.count(bytes, &[READY]));
         self.moved();
     }
 
     fn is_over(&mut self, context: &mut Context<'_>) -> bool {
-        self.is_asked && self.limit.get().is_some() && self.over.as_mut().poll(context).is_ready()
+        self.open > 0 && self.limit.get().is_some() && self.over.as_mut().poll(context).is_ready()
     }
 }
 
@@ -165,9 +202,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        if polled.is_ready() {
-            self.is_asked = true;
+        if let Poll::Ready(Ok(written)) = polled {
+            self.open += self.asked.count(&bytes[..written], &[QUERY, SYNC]);
             self.moved();
+            // Whoever waits for the answer may have read already, and is woken by the end of the time.
+            let _ = self.over.as_mut().poll(context);
         }
         polled
     }
@@ -184,5 +223,31 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Timed<S> {
     fn channel_binding(&self) -> ChannelBinding {
         (self.binding)(&self.stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_apart_however_they_are_cut() {
+        let message = |kind: u8, rest: &[u8]| {
+            let length = u32::try_from(rest.len() + 4).unwrap().to_be_bytes();
+            [&[kind][..], &length, rest].concat()
+        };
+        // What is in a message is none: it may look like one.
+        let answers =
+            [message(b'D', b"ZZ\0\0\0\x05I"), message(b'Z', b"I"), message(b'A', b"Z"), message(b'Z', b"I")];
+        let opened = [&8_u32.to_be_bytes()[..], b"QSQS"].concat();
+        let asked = [opened, message(b'P', b"S"), message(b'S', b""), message(b'Q', b"SELECT\0")].concat();
+        for size in 1..=asked.len() {
+            let (mut client, mut server) = (Messages::of_client(), Messages::of_server());
+            let count = |messages: &mut Messages, bytes: &[u8], kinds: &[u8]| -> usize {
+                bytes.chunks(size).map(|bytes| messages.count(bytes, kinds)).sum()
+            };
+            assert_eq!(count(&mut client, &asked, &[QUERY, SYNC]), 3, "{size}");
+            assert_eq!(count(&mut server, &answers.concat(), &[READY]), 2, "{size}");
+        }
     }
 }

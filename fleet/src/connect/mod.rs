@@ -90,7 +90,7 @@ impl Connection {
                     let config = config.clone();
                     Box::new(move || config.connect(tls))
                 }
-                Tls::Disable if config.get_hosts().iter().all(|host| matches!(host, Host::Tcp(_))) => {
+                Tls::Disable if is_by_name(&config) => {
                     let (mut config, clear) = (config.clone(), InTheClear(limit.clone()));
                     config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
                     Box::new(move || config.connect(clear))
@@ -102,6 +102,7 @@ impl Connection {
                     Box::new(move || config.connect(NoTls))
                 }
             };
+        let let_in = let_in.max(longest(&config));
         let connected = beside(connect, let_in)
             .ok_or_else(|| frozen(&place, &format!("it has let nobody in for {} s", let_in.as_secs_f64())))?;
         let mut client = connected.map_err(|error| unreachable(&place, address, &error))?;
@@ -220,7 +221,20 @@ fn defaults(config: &mut Config, address: &Address, env: &Env) {
     }
 }
 
-/// Does something that may never come back; none where it has not within this time. Whoever does it ends with the process.
+/// Whether all hosts are names of machines: TLS, and what stands in its place, is not for sockets nor for addresses alone.
+fn is_by_name(config: &Config) -> bool {
+    let hosts = config.get_hosts();
+    !hosts.is_empty() && hosts.iter().all(|host| matches!(host, Host::Tcp(_)))
+}
+
+/// How long it takes until no host has taken the connection, and one of them has let nobody in for a while.
+fn longest(config: &Config) -> Duration {
+    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+    config.get_connect_timeout().copied().unwrap_or(CONNECT) * u32::try_from(hosts).unwrap_or(1)
+}
+
+/// Does something that may never come back; none where it has not within this time. Whoever does it may stay for as long as the
+/// process.
 fn beside<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static, limit: Duration) -> Option<T> {
     let (done, wait) = mpsc::channel();
     thread::Builder::new().name("connect".to_owned()).spawn(move || drop(done.send(what()))).ok()?;

@@ -240,6 +240,9 @@ fn nobody_waits_for_ever_for_a_server_that_is_frozen() {
     }
     let mut patient = within("", 500).unwrap();
     patient.wait_for_ever();
+    // After a while without a word, and after a question of which nothing is left to be closed.
+    connections[0].client().batch_execute("SELECT 1").unwrap();
+    thread::sleep(Duration::from_secs(1));
     signal_all(&postgres, "-STOP");
     for connection in &mut connections {
         let error = FleetError::from(connection.client().query_one("SELECT 1", &[]).unwrap_err());
