@@ -26,7 +26,7 @@ REVOKE ALL ON SCHEMA uwf FROM uwf_reader, uwf_submitter, uwf_worker;
 -- To see what there is. Who is a member of which team is for the owner.
 GRANT USAGE ON SCHEMA uwf TO uwf_reader;
 GRANT SELECT ON uwf.version, uwf.team, uwf.setting, uwf.node, uwf.thread, uwf.variable, uwf.journal, uwf.event, uwf.worker, uwf.usage TO uwf_reader;
-GRANT EXECUTE ON FUNCTION uwf.team() TO uwf_reader;
+GRANT EXECUTE ON FUNCTION uwf.team(), uwf.period_start(text), uwf.spent(text), uwf.is_spent(text) TO uwf_reader;
 
 -- Both put nodes, which nobody but the owner changes or removes, and tell what happened.
 GRANT EXECUTE ON FUNCTION uwf.have(text[]) TO uwf_submitter, uwf_worker;

@@ -250,6 +250,8 @@ CREATE TRIGGER removed AFTER DELETE ON uwf.thread REFERENCING OLD TABLE AS chang
 -- collected is not there. Locked in the order of their hashes, so that nobody waits for another in a circle.
 CREATE FUNCTION uwf.have(hashes text[]) RETURNS TABLE (hash text, digest bytea, refs text[])
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    -- Whoever asks may have set how claims are planned.
+    SET enable_sort = on SET enable_seqscan = on SET enable_bitmapscan = on
     AS $$
 WITH mine AS MATERIALIZED (SELECT uwf.team() AS team, clock_timestamp() - interval '30 min' AS young),
 old AS (
