@@ -1,5 +1,6 @@
 //! Claims beside bare ones of the database, and a long thread beside its bytes.
 
+use std::sync::Barrier;
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
@@ -41,12 +42,21 @@ fn claims(postgres: &Postgres) {
              INSERT INTO q SELECT i, 'ready' FROM generate_series(1, 4000) AS i; ANALYZE",
         )
         .unwrap();
+    // From when all are connected.
     let per_second = |claim: &Claiming<'_>| {
-        let begun = Instant::now();
-        scope(|scope| {
+        let ready = Barrier::new(CLAIMANTS + 1);
+        let begun = scope(|scope| {
             for number in 0..CLAIMANTS {
-                scope.spawn(move || claim(number, &mut |once| (0..CLAIMS).for_each(|_| once())));
+                let ready = &ready;
+                scope.spawn(move || {
+                    claim(number, &mut |once| {
+                        ready.wait();
+                        (0..CLAIMS).for_each(|_| once());
+                    });
+                });
             }
+            ready.wait();
+            Instant::now()
         });
         (CLAIMANTS * CLAIMS) as f64 / begun.elapsed().as_secs_f64()
     };

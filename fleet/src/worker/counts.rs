@@ -66,7 +66,12 @@ impl Counts {
                 "Threads that came to nothing too often, or cannot go on.",
                 whole(&self.dead),
             ),
-            ("cost_usd_total", "counter", "What the steps have cost.", part(&self.cost, 1e6)),
+            (
+                "cost_usd_total",
+                "counter",
+                "What steps have cost, and attempts that failed.",
+                part(&self.cost, 1e6),
+            ),
             ("running", "gauge", "Threads that are worked on.", whole(&self.running)),
             ("queue_length", "gauge", "Threads that could be claimed.", whole(&self.ready)),
             ("queue_age_seconds", "gauge", "How long the first of them has waited.", part(&self.age, 1e3)),

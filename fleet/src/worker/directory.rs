@@ -111,11 +111,12 @@ pub(super) fn without(error: FleetError) -> Result<Left, FleetError> {
 }
 
 /// What becomes of a thread whose step was made, and whose files could not be kept: a step is paid for, so it is not made again
-/// and again for what will not go away. A full disk is no fault of the thread: another worker makes the step once more.
+/// and again for what will not go away. A full disk is no fault of the thread: the step is made once more, by another worker perhaps,
+/// but not without end.
 pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
     match error {
         FleetError::Workspace(WorkspaceError::Stopped) => Ok(Left::HandBack(HandBack::Drained)),
-        error if trouble::is_shortage(&error) => Ok(Left::HandBack(HandBack::Elsewhere(told(&error)))),
+        error if trouble::is_shortage(&error) => Ok(Left::HandBack(HandBack::Failed(told(&error)))),
         FleetError::Workspace(ref passing) if passing.is_passing() => {
             Ok(Left::HandBack(HandBack::Failed(told(&error))))
         }
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_no_attempt_and_no_end_of_a_thread_that_has_paid() {
+    fn a_full_disk_is_no_attempt_before_a_step_and_one_after_it() {
         let full = || io::Error::from_raw_os_error(28);
         let path = PathBuf::from("/x");
         let disk = || WorkspaceError::Disk { doing: "write", path: path.clone(), source: full() };
@@ -157,9 +158,8 @@ mod tests {
                 WorkspaceError::Snapshot(SnapshotError::from(store())).into()
             }];
         for error in errors {
-            for left in [without(error()), unkept(error())] {
-                assert!(matches!(left, Ok(Left::HandBack(HandBack::Elsewhere(_)))), "{}", error());
-            }
+            assert!(matches!(without(error()), Ok(Left::HandBack(HandBack::Elsewhere(_)))), "{}", error());
+            assert!(matches!(unkept(error()), Ok(Left::HandBack(HandBack::Failed(_)))), "{}", error());
         }
         // An agent may have removed its own directory.
         let gone =

@@ -91,14 +91,14 @@ impl Worker<'_> {
         let thread = &run.lease.thread;
         add(&self.counts.failures, 1);
         self.host.tell(&Happening::Failed(thread, &why));
-        let mut kept = None;
-        if called_has_steps(store, thread, &work.head)? {
-            let made = MadeStep { role: "uwf", head: &work.head };
-            kept = match self.keep(link, run, (&mut work.place, &mut work.known), &made) {
-                Ok(kept) => kept,
-                Err(error) => return directory::unkept(error),
-            };
-        }
+        // What the attempt has cost is on record whatever becomes of its files.
+        let kept = match called_has_steps(store, thread, &work.head)? {
+            true => {
+                let made = MadeStep { role: "uwf", head: &work.head };
+                self.keep(link, run, (&mut work.place, &mut work.known), &made)
+            }
+            false => Ok(None),
+        };
         let standing = RemoteHead::of(store, thread)?;
         let attempts = attempts(store, &standing)?;
         let step = FailedStep {
@@ -106,7 +106,7 @@ impl Worker<'_> {
             worker: &self.settings.claimant.name,
             variables: &standing.variables,
             attempts: &attempts,
-            kept: kept.as_ref(),
+            kept: kept.as_ref().ok().and_then(Option::as_ref),
         };
         let (roots, known) = (standing.roots(), &mut work.known);
         let cost = self.at(link, run, |connection| {
@@ -114,6 +114,9 @@ impl Worker<'_> {
             heads::keep_failed(connection, &step)
         })?;
         self.counts.add_cost(cost);
+        if let Err(error) = kept {
+            return directory::unkept(error);
+        }
         Ok(Left::HandBack(match trouble::tells_of_machine(&why) {
             true => HandBack::Elsewhere(why),
             false => HandBack::Failed(why),
