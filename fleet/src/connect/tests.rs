@@ -228,7 +228,8 @@ fn nobody_waits_for_ever_for_a_server_that_is_frozen() {
         let times = (Duration::from_secs(1), Duration::from_millis(answer));
         Connection::within(&address, &Env::default(), times)
     };
-    let queries = ["", &full(&ours)];
+    let tls = format!("{}&connect_timeout=1", full(&ours));
+    let queries = ["connect_timeout=1", &tls];
     let mut connections = queries.map(|query| within(query, 500).unwrap());
     for connection in &mut connections {
         connection.client().batch_execute("LISTEN ever").unwrap();
