@@ -34,6 +34,7 @@ mod error;
 pub mod export;
 pub mod judge;
 pub mod load;
+mod measure;
 pub mod numbers;
 pub mod record;
 pub mod report;

@@ -27,8 +27,8 @@ use uwf_store::{Hash, Store, StoreError};
 
 use crate::EvalError;
 use crate::case::Outcome;
+use crate::measure::Measured;
 use crate::record::{Records, RunJudge, payload};
-use crate::run::Measured;
 use crate::task::{Builtin, JudgeKind, JudgeSpec};
 
 use self::copies::Copies;

@@ -12,9 +12,10 @@ use uwf_engine::{Homes, ThreadId};
 use uwf_store::{Hash, Store};
 
 use super::workspace::All;
-use super::{Measured, ledger, lock, workspace};
+use super::{ledger, lock, workspace};
 use crate::case::{Case, Outcome};
 use crate::judge::{self, Judging, Scored, Subject};
+use crate::measure::Measured;
 use crate::record::{CaseRef, EvalRun, Evaluation, Records, get};
 use crate::task::Task;
 use crate::{EvalError, load};

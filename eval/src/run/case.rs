@@ -20,10 +20,11 @@ use super::ledger::{Begun, Sampled};
 use super::plan::Slot;
 use super::standing::{Standing, first_line, standing};
 use super::workspace::{self, Kept};
-use super::{Event, Measured, Plan, Planned, Runner, ledger, seed_of};
+use super::{Event, Plan, Planned, Runner, ledger, seed_of};
 use crate::EvalError;
 use crate::case::{Case, GivenUp, Outcome};
 use crate::judge::{self, Scored, Subject};
+use crate::measure::Measured;
 use crate::record::{EvalRun, Records, RunConfig, Sample, payload};
 
 /// How long it is waited before infrastructure is tried again, times the number of tries.

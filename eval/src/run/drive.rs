@@ -9,7 +9,8 @@ use uwf_engine::ThreadId;
 use uwf_engine::spawn::protocol::AgentCommand;
 use uwf_engine::spawn::{ProcessSpec, Sinks, SpawnError, StopSignal, run_within};
 
-use super::{Measured, Runner};
+use super::Runner;
+use crate::measure::Measured;
 use crate::task::Limits;
 
 /// How often it is looked at what a thread has cost.

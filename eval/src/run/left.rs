@@ -14,12 +14,13 @@ use uwf_engine::thread::{self, FAILED, HEADS, ThreadError, all_failures};
 use uwf_engine::{ThreadId, journals};
 use uwf_store::Hash;
 
+use super::Event;
 use super::case::{LOOK, Work};
 use super::ledger::{self, Begun};
 use super::plan::{Earlier, Slot};
 use super::standing::{Standing, standing};
-use super::{Event, Measured};
 use crate::EvalError;
+use crate::measure::Measured;
 
 /// Nobody knows what an agent did that keeps no journal.
 const UNTOLD: &str = "nothing tells how far its agent had come";

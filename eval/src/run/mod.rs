@@ -3,7 +3,7 @@
 //! From the bottom up: `seed` makes the seed of a case; `plan` is what is to be run; `ledger` is what the store knows of each
 //! case, and `lock` keeps other programs from it; `scratch` has what is needed only while a program runs; `workspace` is where a
 //! case works, and what of it is kept; `drive` runs its thread as a process and keeps it within its limits; `standing` tells how
-//! it ended, and whether that was the workflow's doing; `measure` what it took; `left` whether what was left in the middle can be
+//! it ended, and whether that was the workflow's doing; `left` whether what was left in the middle can be
 //! gone on with, or the case begins anew; `case` does one from its beginning to its record; `pool` says which is next; `again` judges
 //! those that are recorded once more. Whatever is killed at any moment is gone on with: a case that is recorded is not run again,
 //! but for an error, and one that has begun goes on unless that could change what comes of it.
@@ -14,7 +14,6 @@ mod drive;
 mod ledger;
 mod left;
 mod lock;
-mod measure;
 mod plan;
 mod pool;
 mod scratch;
@@ -39,7 +38,6 @@ use crate::record::{Evaluation, Records};
 use crate::{EvalError, load};
 
 pub use self::again::{Again, Judged, judge_again};
-pub(crate) use self::measure::Measured;
 pub use self::plan::{Plan, PlanError, Planned, Script};
 pub use self::scratch::Scratch;
 pub use self::seed::seed_of;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use uwf_store::schema;
 
 use super::place;
-use super::read::{Reader, Section};
+use super::reader::{Reader, Section};
 
 /// A judge of a task.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! From the bottom up: `tree` walks, hashes and copies directories; `archive` unpacks a task that is one file; `place` finds the
-//! files that a task names, inside it alone; `read` and `judges` make checked values of `task.yaml`, or all that is wrong with
+//! files that a task names, inside it alone; `reader` looks into a document, and `read` and `judges` make checked values of `task.yaml`, or all that is wrong with
 //! it. Nothing here runs anything.
 
 mod archive;
@@ -17,6 +17,7 @@ mod error;
 mod judges;
 mod place;
 mod read;
+mod reader;
 mod tree;
 
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@ use uwf_engine::thread;
 use uwf_store::Hash;
 
 use super::Worker;
+use super::left::Left;
 use super::link::Link;
 use super::runs::{Run, Stopped};
-use super::slot::Left;
 use super::trouble;
 use crate::queue::{Claim, HandBack, Settled};
 use crate::workspace::{Directory, Halt, HaltWish, Kept, MadeStep, Shared, Workspace, WorkspaceError};

@@ -7,6 +7,7 @@
 mod counts;
 mod directory;
 mod heart;
+mod left;
 mod link;
 mod outcome;
 mod runs;

@@ -6,9 +6,10 @@ use uwf_engine::thread::{self, FAILED, Status, StepNode};
 use uwf_store::{Hash, Store};
 
 use super::counts::add;
+use super::left::Left;
 use super::link::Link;
 use super::runs::now;
-use super::slot::{Left, Work};
+use super::slot::Work;
 use super::trouble;
 use super::{Happening, Worker, directory};
 use crate::heads::{self, Advance, Attempt, FailedStep, RemoteHead};

@@ -15,6 +15,7 @@ use uwf_store::Hash;
 
 use super::counts::add;
 use super::directory::{self, Place};
+use super::left::Left;
 use super::link::Link;
 use super::runs::{Run, Stopped, now};
 use super::trouble::{self, Trouble};
@@ -346,16 +347,6 @@ impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
-}
-
-/// How a worker leaves a thread.
-pub(super) enum Left {
-    /// It is in a state of its own already.
-    Nothing,
-    /// The same, and nobody will go on with it.
-    Ended,
-    Settle(Settled, String),
-    HandBack(HandBack),
 }
 
 /// An error with what it comes from.
