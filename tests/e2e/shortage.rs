@@ -17,10 +17,11 @@ use crate::site::{AGENT, Said, Site, UWF};
 
 const WORKFLOW: &str = "name: short\ndescription: d\nroles:\n  worker:\n    goal: g\n    frontmatter: { type: object, properties: { $status: { const: done } }, required: [$status] }\ngraph:\n  $START:\n    new: { role: worker, prompt: Work. }\n  worker:\n    done: { role: $END, prompt: Done. }\n";
 
-/// A program with 150 MB of address space for everything; what it is told is added.
+/// A program with 40 MB for its data, which one output alone would fill. Address space is no measure: what the allocator
+/// sets aside of it differs from run to run.
 fn limited(site: &Site, program: &str) -> Command {
     let mut command = site.command("sh");
-    command.args(["-c", "ulimit -v 150000; exec \"$0\" \"$@\"", program]);
+    command.args(["-c", "ulimit -d 40000; exec \"$0\" \"$@\"", program]);
     command
 }
 
