@@ -18,6 +18,7 @@
 //! | a conversation that grows too long | [`left_out`]; when that is not enough, [`summarise`] and then [`summary`] |
 //! | an answer that is none, told to another model | [`extraction`], [`extraction_of`] |
 //! | what another role claims of its work, told to a model that judges it | [`CLAIMS_RULES`], [`claims`](claims()) |
+//! | what a thread has done, told to a model that judges it by a rubric | [`judging_rules`], [`judging`](judging()) |
 //! | an answer that was refused | [`correction`], after [`copied_placeholder`] for one that copies the example |
 //!
 //! Who may give orders: the person (task) and the workflow's author (role, schema, edge prompt) stand in the text as
@@ -35,6 +36,7 @@ mod example;
 mod external;
 mod extraction;
 mod fields;
+mod judging;
 mod opening;
 mod project;
 mod quote;
@@ -49,6 +51,7 @@ pub use example::{copied_placeholder, placeholders};
 pub use external::{RESUMED, SaidView, asked_anew, transcript};
 pub use extraction::{extraction, extraction_of};
 pub use fields::{Field, SchemaForm, fields};
+pub use judging::{judging, judging_rules};
 pub use opening::{continuation, opening};
 pub use project::project_below;
 pub use run::{
@@ -58,8 +61,8 @@ pub use system::system;
 pub use templates::PromptError;
 pub use views::{
     ArtifactView, ClaimsView, ContinuationView, CorrectionView, DeadlineView, FinishedStepView, GraceView,
-    LeftOutView, NudgeView, OpeningView, ProjectFileView, ProjectView, RepeatedView, RoleView, SkillView,
-    SystemView, ViolationView, WorkspaceView,
+    JudgingView, LeftOutView, NudgeView, OpeningView, ProjectFileView, ProjectView, RepeatedView, RoleView,
+    SaidByRole, SkillView, SystemView, ViolationView, WorkspaceView,
 };
 
 #[cfg(test)]

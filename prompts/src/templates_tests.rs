@@ -1,5 +1,5 @@
 use super::*;
-use crate::{claims, correction, external, extraction, opening, project, run, system, views};
+use crate::{claims, correction, external, extraction, judging, opening, project, run, system, views};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -42,6 +42,9 @@ fn each_template_uses_exactly_the_names_it_is_given() {
         check::<run::Summarise>(),
         check::<run::Summary<'_>>(),
         check::<claims::Claims<'_>>(),
+        check::<judging::Judging<'_>>(),
+        check::<judging::Step<'_>>(),
+        check::<judging::Rules>(),
         check::<correction::NoFrontmatter>(),
         check::<correction::NotMapping<'_>>(),
         check::<correction::BadYaml<'_>>(),

@@ -260,6 +260,28 @@ pub struct ClaimsView<'a> {
     pub claims: &'a [String],
 }
 
+/// What a judge judges, and by what; see [`judging`](crate::judging()).
+#[derive(Clone, Copy, Debug)]
+pub struct JudgingView<'a> {
+    /// By what it judges: the words of the task's author.
+    pub rubric: &'a str,
+    /// What the thread was asked for.
+    pub asked: &'a str,
+    /// What its roles said, in their order.
+    pub steps: &'a [SaidByRole<'a>],
+    /// What was changed in the workspace, as a patch; empty where nothing was.
+    pub changed: &'a str,
+}
+
+/// What a role said in one step.
+#[derive(Clone, Copy, Debug)]
+pub struct SaidByRole<'a> {
+    /// Which.
+    pub role: &'a str,
+    /// Its answer.
+    pub answer: &'a str,
+}
+
 /// One way in which the fields do not obey the schema.
 #[derive(Clone, Copy, Debug)]
 pub struct ViolationView<'a> {
