@@ -32,6 +32,14 @@ impl Store {
         self.refs_of(&self.get(hash)?)
     }
 
+    /// The same of a node that was read.
+    ///
+    /// # Errors
+    /// Its type is missing or damaged.
+    pub fn refs_of(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
+        Ok(refs_under(self.type_(&node.type_)?.value(), &node.payload))
+    }
+
     /// Every node that can be reached from this one, over references and types. What is missing or corrupt on the way
     /// is listed; only the root must be there.
     ///
@@ -139,10 +147,6 @@ impl Store {
         };
         edges.push(node.type_);
         Ok(edges)
-    }
-
-    fn refs_of(&self, node: &Node) -> Result<Vec<Hash>, StoreError> {
-        Ok(refs_under(self.type_(&node.type_)?.value(), &node.payload))
     }
 }
 
