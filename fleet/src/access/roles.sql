@@ -30,6 +30,8 @@ GRANT EXECUTE ON FUNCTION uwf.team(), uwf.period_start(text), uwf.spent(text), u
 
 -- Both put nodes, which nobody but the owner changes or removes, and tell what happened.
 GRANT EXECUTE ON FUNCTION uwf.have(text[]) TO uwf_submitter, uwf_worker;
+-- A lease that is over is taken from whoever had it; one that is not stays.
+GRANT EXECUTE ON FUNCTION uwf.reap() TO uwf_submitter, uwf_worker;
 GRANT INSERT (team, hash, digest, type, made, bytes, object, size, refs) ON uwf.node TO uwf_submitter, uwf_worker;
 GRANT INSERT (team, thread, kind, worker, fence, data) ON uwf.event TO uwf_submitter, uwf_worker;
 GRANT INSERT, UPDATE, DELETE ON uwf.variable TO uwf_submitter, uwf_worker;

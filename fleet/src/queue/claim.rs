@@ -5,7 +5,7 @@ use std::time::Duration;
 use postgres::Row;
 use uwf_engine::ThreadId;
 
-use super::{Claim, Lease, cancelled_tags, claimable, seconds, thread_in};
+use super::{Claim, Lease, claimable, seconds, thread_in};
 use crate::{Connection, FleetError};
 
 /// Who claims, and what.
@@ -23,7 +23,7 @@ pub struct Claimant {
 
 /// One statement: the row of a thread is locked, leased and told of, or left to whoever was there before. What a team has spent is
 /// added up for those alone that have a budget, and that it is one thread stands in the text: with either as a question of its
-/// own, it takes twice as long.
+/// own, it takes twice as long. An answer is for a thread that asks: any other would fail of it again and again.
 const CLAIM: &str = concat!(
     "
     WITH taken AS (
@@ -37,7 +37,8 @@ const CLAIM: &str = concat!(
     claimable!(),
     "
             ORDER BY priority DESC, ready_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-        RETURNING t.team, t.id, t.fence, t.worker, t.head, t.workspace, t.answer, t.attempts, t.cost_usd, t.max_cost_usd),
+        RETURNING t.team, t.id, t.fence, t.worker, t.head, t.workspace, t.attempts, t.cost_usd, t.max_cost_usd,
+                  CASE t.status WHEN 'suspended' THEN t.answer END AS answer),
     told AS (
         INSERT INTO uwf.event (team, thread, kind, worker, fence) SELECT team, id, 'claimed', worker, fence FROM taken)
     SELECT id, fence, head, workspace, answer, attempts, cost_usd, max_cost_usd FROM taken"
@@ -57,7 +58,7 @@ pub fn prepare_claims(connection: &mut Connection) -> Result<(), FleetError> {
 }
 
 /// Claims the most urgent thread, of several the one that has waited longest. None when there is none, or when the team's budget
-/// is spent.
+/// is spent. A row that is no thread, as whoever may write rows can make one, is dead then, and the next one is claimed.
 ///
 /// # Errors
 /// The database fails, or the connection was lost: then a thread may be claimed that nobody knows of, until its lease is over.
@@ -65,10 +66,27 @@ pub fn claim(connection: &mut Connection, claimant: &Claimant) -> Result<Option<
     let statement = connection.prepared(CLAIM)?;
     let (client, team) = connection.parts();
     let lease = seconds(claimant.lease);
-    let row = client
-        .query_opt(&statement, &[&team, &claimant.labels, &claimant.workflow, &claimant.name, &lease])?;
-    row.as_ref().map(claim_of).transpose()
+    loop {
+        let row = client
+            .query_opt(&statement, &[&team, &claimant.labels, &claimant.workflow, &claimant.name, &lease])?;
+        let Some(row) = row else { return Ok(None) };
+        match claim_of(&row) {
+            Ok(claim) => return Ok(Some(claim)),
+            Err(error) => {
+                let (id, fence): (&str, i64) = (row.get("id"), row.get("fence"));
+                client.execute(BURY, &[&team, &id, &fence, &error.to_string()])?;
+            }
+        }
+    }
 }
+
+/// Gives a claimed row up by its key as it is, which may be no id.
+const BURY: &str = "
+    WITH dead AS (
+        UPDATE uwf.thread SET state = 'dead', reason = $4, wish = NULL, lease_until = NULL, updated = clock_timestamp()
+        WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING team, id, worker, fence)
+    INSERT INTO uwf.event (team, thread, kind, worker, fence, data)
+    SELECT team, id, 'dead', worker, fence, jsonb_build_object('reason', $4::text) FROM dead";
 
 fn claim_of(row: &Row) -> Result<Claim, FleetError> {
     let thread = thread_in(row, "id")?;
@@ -99,43 +117,17 @@ pub struct Reaped {
     pub is_dead: bool,
 }
 
-/// One that was to be cancelled or paused is that now; of the others, those that were tried too often are dead.
-const REAP: &str = concat!(
-    "
-    WITH over AS (
-        SELECT id FROM uwf.thread
-        WHERE team = $1 AND state = 'leased' AND lease_until < clock_timestamp()
-        FOR UPDATE SKIP LOCKED),
-    freed AS (
-        UPDATE uwf.thread AS t
-        SET state = CASE WHEN wish = 'cancel' THEN 'done' WHEN wish = 'pause' THEN 'paused'
-                         WHEN attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
-            status = CASE WHEN wish = 'cancel' THEN 'cancelled' ELSE status END,
-            tags = CASE WHEN wish = 'cancel' THEN ",
-    cancelled_tags!(),
-    " ELSE tags END,
-            reason = CASE WHEN wish IS NOT NULL THEN reason WHEN attempts >= max_attempts THEN
-                        format('%s workers in a row were not heard of any more while they had it; the last one was %s', attempts, worker)
-                        ELSE format('%s was not heard of any more', worker) END,
-            lease_until = NULL, wish = NULL, ready_at = clock_timestamp(), updated = clock_timestamp()
-        FROM over WHERE t.team = $1 AND t.id = over.id
-        RETURNING t.*),
-    told AS (
-        INSERT INTO uwf.event (team, thread, kind, worker, fence, data)
-        SELECT team, id, CASE state WHEN 'dead' THEN 'dead' ELSE 'lost' END, worker, fence,
-               jsonb_build_object('reason', reason) FROM freed)
-    SELECT id, worker, state, pg_notify('uwf_ready_' || $1, '') FROM freed"
-);
-
-/// Frees the threads whose leases are over, for whoever claims them next.
+/// Frees the threads of the team whose leases are over, for whoever claims them next. Whoever wants something of a thread may do
+/// that as well as workers: there may be none any more.
 ///
 /// # Errors
 /// The database fails, or the connection was lost.
 pub fn reap(connection: &mut Connection) -> Result<Vec<Reaped>, FleetError> {
-    let (client, team) = connection.parts();
+    let rows = connection.client().query("SELECT id, worker, state FROM uwf.reap()", &[])?;
+    // A row whose id is none is no thread of ours, and in nobody's way.
     let of = |row: &Row| {
         let is_dead = row.get::<_, &str>("state") == "dead";
-        Ok(Reaped { thread: thread_in(row, "id")?, worker: row.get("worker"), is_dead })
+        Some(Reaped { thread: thread_in(row, "id").ok()?, worker: row.get("worker"), is_dead })
     };
-    client.query(REAP, &[&team])?.iter().map(of).collect()
+    Ok(rows.iter().filter_map(of).collect())
 }

@@ -5,7 +5,9 @@ use serde_json::json;
 use uwf_engine::ThreadId;
 
 use super::wish::Wish;
-use super::{Claimant, Event, Lease, Settled, cancelled_tags, seconds, tell, tell_ready, thread_in};
+use super::{
+    Claimant, Event, Lease, Settled, cancelled_tags, limit_reached, seconds, tell, tell_ready, thread_in,
+};
 use crate::{Connection, FleetError};
 
 /// The longest that a thread waits after a step of it failed.
@@ -13,6 +15,9 @@ const LONGEST: f64 = 300.0;
 
 /// How long it waits for a worker that has what the last one lacks, in seconds.
 const ELSEWHERE: f64 = 15.0;
+
+/// How often in a row machines may run out of room in the middle of a thread's step: by then it is the step that fills them.
+const STRANDED: i64 = 20;
 
 /// The answer to a heartbeat: a thread that the worker still has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,12 +111,17 @@ pub enum HandBack {
     /// This worker lacks what the thread needs, such as its directory, and another one may have it: it is no attempt, and is not
     /// claimed again at once.
     Elsewhere(String),
+    /// The same in the middle of a step that has left no record, as where a disk is full. It may be the step that has filled the
+    /// disk, and that may have been paid for: so not without end.
+    Stranded(String),
 }
 
+/// Whoever has cost what it may with attempts that failed is claimed by nobody, so it waits for somebody as after a step.
 const HAND_BACK: &str = concat!(
     "UPDATE uwf.thread SET
          state = CASE WHEN wish = 'cancel' THEN 'done' WHEN wish = 'pause' THEN 'paused'
-                      WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'ready' END,
+                      WHEN $8 OR $4 AND attempts >= max_attempts THEN 'dead' WHEN max_cost_usd <= cost_usd THEN 'paused'
+                      ELSE 'ready' END,
          status = CASE WHEN wish = 'cancel' THEN 'cancelled' ELSE status END,
          tags = CASE WHEN wish = 'cancel' THEN ",
     cancelled_tags!(),
@@ -119,9 +129,18 @@ const HAND_BACK: &str = concat!(
          attempts = CASE WHEN $4 THEN attempts ELSE greatest(attempts - 1, 0) END,
          ready_at = clock_timestamp()
              + make_interval(secs => CASE WHEN $4 THEN least($5, 2 ^ least(attempts, 20)) ELSE $7 END),
-         reason = coalesce($6, reason), wish = NULL, lease_until = NULL, updated = clock_timestamp()
+         reason = CASE WHEN wish IS NULL AND max_cost_usd <= cost_usd AND NOT ($8 OR $4 AND attempts >= max_attempts) THEN ",
+    limit_reached!(),
+    " ELSE coalesce($6, reason) END,
+         wish = NULL, lease_until = NULL, updated = clock_timestamp()
      WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state"
 );
+
+/// How often in a row a thread was stranded before; what it has come to since, or what somebody has wanted of it, begins anew.
+const WAS_STRANDED: &str = "
+    SELECT count(*) FROM uwf.event WHERE team = $1 AND thread = $2 AND kind = 'handed back' AND data ? 'begun' AND id > (
+        SELECT coalesce(max(id), 0) FROM uwf.event
+        WHERE team = $1 AND thread = $2 AND kind IN ('step', 'failed', 'dead', 'resumed', 'retried', 'submitted', 'pushed'))";
 
 /// Gives a thread back; one that is to be cancelled or paused is that then. Answers whether it is dead now: its last attempt was
 /// this one.
@@ -139,12 +158,16 @@ pub fn hand_back(
     let (reason, is_failure) = match why {
         HandBack::Drained => (None, false),
         HandBack::Failed(reason) => (Some(reason.as_str()), true),
-        HandBack::Elsewhere(reason) => (Some(reason.as_str()), false),
+        HandBack::Elsewhere(reason) | HandBack::Stranded(reason) => (Some(reason.as_str()), false),
     };
-    let rest = if matches!(why, HandBack::Elsewhere(_)) { ELSEWHERE } else { 0.0 };
+    let rest = if matches!(why, HandBack::Elsewhere(_) | HandBack::Stranded(_)) { ELSEWHERE } else { 0.0 };
+    let key = lease.thread.as_str();
+    let is_stranded = matches!(why, HandBack::Stranded(_));
+    let gives_up =
+        is_stranded && transaction.query_one(WAS_STRANDED, &[&team, &key])?.get::<_, i64>(0) + 1 >= STRANDED;
     let row = transaction.query_opt(
         HAND_BACK,
-        &[&team, &lease.thread.as_str(), &lease.fence, &is_failure, &LONGEST, &reason, &rest],
+        &[&team, &key, &lease.fence, &is_failure, &LONGEST, &reason, &rest, &gives_up],
     )?;
     let row = row.ok_or_else(|| lease.lost())?;
     let is_dead = row.get::<_, &str>(0) == "dead";
@@ -153,7 +176,11 @@ pub fn hand_back(
         (false, true) => "failed",
         (false, false) => "handed back",
     };
-    let data = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+    let data = match reason {
+        None => json!({}),
+        Some(reason) if is_stranded => json!({ "reason": reason, "begun": true }),
+        Some(reason) => json!({ "reason": reason }),
+    };
     tell(
         &mut transaction,
         team,

@@ -61,6 +61,11 @@ fn set(connection: &mut Connection, thread: &ThreadId, what: &str) {
     client.execute(&sql, &[&team, &thread.as_str()]).unwrap();
 }
 
+/// The lease of a thread is over, and nobody has noticed.
+fn lapse(connection: &mut Connection, thread: &ThreadId) {
+    set(connection, thread, "lease_until = clock_timestamp() - interval '1 s'");
+}
+
 #[test]
 fn the_most_urgent_comes_first_and_of_these_the_oldest() {
     let Some(postgres) = Postgres::start() else { return };
@@ -261,6 +266,158 @@ fn who_has_cost_what_it_may_goes_on_with_a_higher_limit_alone() {
 }
 
 #[test]
+fn attempts_that_have_used_up_the_limit_have_the_thread_wait_for_a_higher_one() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
+    let is_given_back = |at: &mut Connection, lease: &Lease| {
+        assert!(!hand_back(at, "w", lease, &HandBack::Failed("no model".into())).unwrap());
+    };
+    let is_freed = |at: &mut Connection, lease: &Lease| {
+        lapse(at, &lease.thread);
+        assert!(!reap(at).unwrap()[0].is_dead);
+    };
+    for (leave, most) in [(&is_given_back as &dyn Fn(&mut Connection, &Lease), 2.0), (&is_freed, 3.0)] {
+        let lease = one(&mut at, &claimant("w")).unwrap().lease;
+        set(&mut at, &thread, "cost_usd = max_cost_usd");
+        leave(&mut at, &lease);
+        assert_eq!(state(&mut at, &thread), "paused");
+        let reason = at.client().query_one("SELECT reason FROM uwf.thread", &[]).unwrap();
+        let reason: String = reason.get(0);
+        assert!(reason.starts_with("its steps have cost $") && reason.contains(" of $"), "{reason}");
+        let higher = Resumption { max_cost_usd: Some(most), ..Resumption::default() };
+        assert_eq!(resume(&mut at, &thread, higher).unwrap(), Wished::Done);
+    }
+    assert_eq!(one(&mut at, &claimant("w")).unwrap().max_cost_usd, Some(3.0));
+}
+
+#[test]
+fn a_text_is_for_a_thread_that_asks_and_for_no_other() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms::default());
+    for state_then in ["paused", "dead", "held"] {
+        set(&mut at, &thread, &format!("state = '{state_then}', answer = 'of before'"));
+        let error = resume(&mut at, &thread, answered("go on")).unwrap_err();
+        assert!(error.to_string().contains("has asked nothing, so it cannot be answered"), "{error}");
+        assert!(error.hint_at("team").unwrap().contains("--remote team` has it go on, without `-p`"));
+        assert_eq!(state(&mut at, &thread), state_then);
+        assert_eq!(resume(&mut at, &thread, Resumption::default()).unwrap(), Wished::Done);
+        let claim = one(&mut at, &claimant("w")).unwrap();
+        assert_eq!(claim.answer, None);
+        hand_back(&mut at, "w", &claim.lease, &HandBack::Drained).unwrap();
+    }
+    // Whoever has written it: nobody is told what was not asked for.
+    set(&mut at, &thread, "answer = 'unasked'");
+    assert_eq!(one(&mut at, &claimant("w")).unwrap().answer, None);
+}
+
+#[test]
+fn a_row_that_is_no_thread_is_dead_and_in_no_other_ones_way() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let beheaded = ready(&mut at, 1, &Terms { priority: 2, ..Terms::default() });
+    set(&mut at, &beheaded, "head = 'nowhere'");
+    let named = "UPDATE uwf.thread SET id = 'nobody' WHERE id = $1";
+    let nobody = ready(&mut at, 2, &Terms { priority: 1, ..Terms::default() });
+    at.client().execute(named, &[&nobody.as_str()]).unwrap();
+    let sound = ready(&mut at, 3, &Terms::default());
+    assert_eq!(one(&mut at, &claimant("w")).unwrap().lease.thread, sound);
+    assert_eq!(one(&mut at, &claimant("w")), None);
+    let rows = "SELECT id, reason, (SELECT data ->> 'reason' FROM uwf.event e WHERE e.thread = t.id AND kind = 'dead')
+                FROM uwf.thread t WHERE state = 'dead' ORDER BY priority";
+    let found: Vec<(String, String, String)> = at
+        .client()
+        .query(rows, &[])
+        .unwrap()
+        .iter()
+        .map(|row| (row.get(0), row.get(1), row.get(2)))
+        .collect();
+    let why = [(&found[0], "\"nobody\" is no id"), (&found[1], "\"nowhere\" is no hash")];
+    for ((_, reason, told), why) in why {
+        assert!(reason.contains(why) && reason == told, "{reason}, {told}");
+    }
+    // Nor where its worker was killed.
+    at.client()
+        .batch_execute(
+            "UPDATE uwf.thread SET state = 'leased', lease_until = '-infinity' WHERE id = 'nobody'",
+        )
+        .unwrap();
+    assert_eq!(reap(&mut at).unwrap(), []);
+    assert_eq!(
+        at.client()
+            .query("SELECT FROM uwf.thread WHERE id = 'nobody' AND state = 'ready'", &[])
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn whoever_wants_something_of_a_thread_waits_for_no_worker_that_is_gone() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let abandoned = |at: &mut Connection, n: u64, wished: Option<Wish>| {
+        let thread = ready(at, n, &Terms::default());
+        let claim = one(at, &claimant("gone")).unwrap();
+        assert_eq!(claim.lease.thread, thread);
+        if let Some(wished) = wished {
+            wish(at, &thread, wished, 7).unwrap();
+        }
+        lapse(at, &thread);
+        thread
+    };
+    let thread = abandoned(&mut at, 1, None);
+    assert_eq!(wish(&mut at, &thread, Wish::Pause, 7).unwrap(), Wished::Done);
+    assert_eq!(state(&mut at, &thread), "paused");
+    let thread = abandoned(&mut at, 2, Some(Wish::Pause));
+    assert_eq!(resume(&mut at, &thread, Resumption::default()).unwrap(), Wished::Done);
+    assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), Wished::Done);
+    for wished in [None, Some(Wish::Cancel)] {
+        let thread = abandoned(&mut at, wished.map_or(3, |_| 4), wished);
+        assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), Wished::Done);
+        let cancelled = [Some("done"), Some("cancelled"), Some("cancelled"), None];
+        assert_eq!(row(&mut at, &thread), cancelled.map(|word| word.map(str::to_owned)));
+    }
+}
+
+#[test]
+fn a_pause_takes_no_cancel_back() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms::default());
+    let lease = one(&mut at, &claimant("w")).unwrap().lease;
+    let asked = Wished::Asked { worker: Some("w".into()) };
+    assert_eq!(wish(&mut at, &thread, Wish::Pause, 7).unwrap(), asked);
+    assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
+    let error = wish(&mut at, &thread, Wish::Pause, 7).unwrap_err().to_string();
+    assert!(error.contains("is being cancelled, so it cannot be paused"), "{error}");
+    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap().held[0].wish, Some(Wish::Cancel));
+}
+
+#[test]
+fn a_step_that_fills_every_disk_is_not_begun_without_end() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = ready(&mut at, 1, &Terms { max_attempts: 2, ..Terms::default() });
+    let mut left = |why: HandBack| {
+        set(&mut at, &thread, "ready_at = clock_timestamp()");
+        let claim = one(&mut at, &claimant("w")).unwrap();
+        assert_eq!(claim.attempt, 1);
+        hand_back(&mut at, "w", &claim.lease, &why).unwrap()
+    };
+    for _ in 0..19 {
+        assert!(!left(HandBack::Stranded("No space left on device".into())));
+        // To have no directory for it is something else.
+        assert!(!left(HandBack::Elsewhere("no such root".into())));
+    }
+    assert!(left(HandBack::Stranded("No space left on device".into())));
+    assert_eq!(retry(&mut at, &thread).unwrap(), Wished::Done);
+    let claim = one(&mut at, &claimant("w")).unwrap();
+    assert!(!hand_back(&mut at, "w", &claim.lease, &HandBack::Stranded("full".into())).unwrap());
+}
+
+#[test]
 fn what_nobody_may_claim_neither_waits_nor_is_waited_for() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
@@ -296,7 +453,7 @@ fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
     let ended = Wished::NotNow { state: "done".into(), status: "cancelled".into() };
     assert_eq!(wish(&mut at, &one_ready, Wish::Pause, 7).unwrap(), ended);
     assert_eq!(resume(&mut at, &one_ready, Resumption::default()).unwrap(), ended);
-    let claims = [(); 2].map(|()| one(&mut at, &short("w")).unwrap());
+    let claims = [(); 2].map(|()| one(&mut at, &claimant("w")).unwrap());
     for thread in [run, lost] {
         let asked = Wished::Asked { worker: Some("w".into()) };
         assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
@@ -304,7 +461,7 @@ fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
     let lease = claims.iter().find(|claim| claim.lease.thread == run).unwrap().lease;
     assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap().held[0].wish, Some(Wish::Cancel));
     // Whoever cannot be told any more has it no longer either.
-    thread::sleep(Duration::from_millis(60));
+    lapse(&mut at, &lost);
     assert_eq!(reap(&mut at).unwrap().len(), 1);
     let tags = "SELECT status, tags ->> 'status', tags ->> 'completedAt' FROM uwf.thread WHERE id = $1";
     let row = at.client().query_one(tags, &[&lost.as_str()]).unwrap();

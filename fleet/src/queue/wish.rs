@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_engine::thread::Status;
 
-use super::{Event, tell, tell_ready};
+use super::{Event, reap, tell, tell_ready};
 use crate::{Connection, FleetError};
 
 /// What is wished for a thread.
@@ -68,11 +68,25 @@ struct Standing {
     state: String,
     status: String,
     worker: Option<String>,
+    is_to_be_cancelled: bool,
     cost_usd: f64,
     max_cost_usd: Option<f64>,
 }
 
 impl Standing {
+    /// A text is for a thread that asks: whoever has asked nothing would fail of it.
+    fn check_answer(&self, thread: &ThreadId, answer: Option<&str>) -> Result<(), FleetError> {
+        match answer {
+            Some(_) if self.status != "suspended" => Err(FleetError::Refused {
+                what: format!("thread {thread} has asked nothing, so it cannot be answered"),
+                hint: Some(format!(
+                    "`uwf thread resume {thread} --remote NAME` has it go on, without `-p` and `--file`"
+                )),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Whoever has used up its limit is claimed by nobody, whatever state it is in.
     fn check_limit(&self, thread: &ThreadId, other: Option<f64>) -> Result<(), FleetError> {
         match other.or(self.max_cost_usd) {
@@ -93,35 +107,44 @@ fn standing(
     thread: &ThreadId,
 ) -> Result<Option<Standing>, FleetError> {
     let row = transaction.query_opt(
-        "SELECT state, status, worker, cost_usd, max_cost_usd FROM uwf.thread WHERE team = $1 AND id = $2 FOR UPDATE",
+        "SELECT state, status, worker, coalesce(wish = 'cancel', false), cost_usd, max_cost_usd FROM uwf.thread
+         WHERE team = $1 AND id = $2 FOR UPDATE",
         &[&team, &thread.as_str()],
     )?;
     Ok(row.map(|row| Standing {
         state: row.get(0),
         status: row.get(1),
         worker: row.get(2),
-        cost_usd: row.get(3),
-        max_cost_usd: row.get(4),
+        is_to_be_cancelled: row.get(3),
+        cost_usd: row.get(4),
+        max_cost_usd: row.get(5),
     }))
 }
 
 /// Has a thread given up or wait; `now` is the time that is noted for it, in milliseconds since the epoch.
 ///
 /// # Errors
-/// The database fails, or the connection was lost: the same again does no harm.
+/// [`FleetError::Refused`]: it is to wait, and somebody has given it up. The database fails, or the connection was lost: the same
+/// again does no harm.
 pub fn wish(
     connection: &mut Connection,
     thread: &ThreadId,
     wish: Wish,
     now: u64,
 ) -> Result<Wished, FleetError> {
+    reap(connection)?;
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
-    let Some(Standing { state, status, worker, .. }) = standing(&mut transaction, team, thread)? else {
-        return Ok(Wished::Unknown);
-    };
+    let Some(standing) = standing(&mut transaction, team, thread)? else { return Ok(Wished::Unknown) };
+    let Standing { state, status, worker, is_to_be_cancelled, .. } = standing;
     let key = thread.as_str();
     let done = match (state.as_str(), wish) {
+        ("leased", Wish::Pause) if is_to_be_cancelled => {
+            return Err(FleetError::Refused {
+                what: format!("thread {thread} is being cancelled, so it cannot be paused"),
+                hint: Some(format!("`uwf thread show {thread} --remote NAME` tells when it is")),
+            });
+        }
         ("leased", _) => {
             let set = "UPDATE uwf.thread SET wish = $3 WHERE team = $1 AND id = $2";
             transaction.execute(set, &[&team, &key, &wish.as_str()])?;
@@ -157,7 +180,8 @@ pub fn wish(
 /// Has a thread go on: one that is paused, dead or held, and one that waits, with what it is answered.
 ///
 /// # Errors
-/// [`FleetError::Refused`]: it has cost what it may. The database fails, or the connection was lost.
+/// [`FleetError::Refused`]: it has cost what it may, or is answered and has asked nothing. The database fails, or the connection
+/// was lost.
 pub fn resume(
     connection: &mut Connection,
     thread: &ThreadId,
@@ -184,6 +208,7 @@ fn again(
     (kind, how): (&str, Resumption<'_>),
     is_possible: &dyn Fn(&Standing) -> bool,
 ) -> Result<Wished, FleetError> {
+    reap(connection)?;
     let (client, team) = connection.parts();
     let mut transaction = client.transaction()?;
     let Some(standing) = standing(&mut transaction, team, thread)? else { return Ok(Wished::Unknown) };
@@ -192,9 +217,10 @@ fn again(
     }
     let Resumption { answer, max_cost_usd } = how;
     standing.check_limit(thread, max_cost_usd)?;
+    standing.check_answer(thread, answer)?;
     transaction.execute(
-        "UPDATE uwf.thread SET state = 'ready', attempts = 0, reason = NULL, wish = NULL, answer = coalesce($3, answer),
-             max_cost_usd = coalesce($4, max_cost_usd), ready_at = clock_timestamp(), updated = clock_timestamp()
+        "UPDATE uwf.thread SET state = 'ready', attempts = 0, reason = NULL, wish = NULL,
+             answer = CASE status WHEN 'suspended' THEN coalesce($3, answer) END, max_cost_usd = coalesce($4, max_cost_usd), ready_at = clock_timestamp(), updated = clock_timestamp()
          WHERE team = $1 AND id = $2",
         &[&team, &thread.as_str(), &answer, &max_cost_usd],
     )?;

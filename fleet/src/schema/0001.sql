@@ -268,6 +268,40 @@ WHERE n.team = (SELECT team FROM mine) AND n.hash = ANY (hashes) AND n.put >= (S
 $$;
 REVOKE EXECUTE ON FUNCTION uwf.have FROM PUBLIC;
 
+-- Frees the threads of the team of whoever asks whose leases are over; says which these are, and who had them. One that was to be
+-- cancelled or paused is that now; of the others, those that were tried too often are dead, and those that have cost what they
+-- may are paused. Here because those do that, too, who may not touch a lease: when the last worker is killed nobody else would.
+CREATE FUNCTION uwf.reap() RETURNS TABLE (id text, worker text, state text)
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS $$
+WITH ended AS (
+    SELECT t.team, t.id FROM uwf.thread t
+    WHERE t.team = (SELECT uwf.team()) AND t.state = 'leased' AND t.lease_until < clock_timestamp()
+    FOR UPDATE SKIP LOCKED),
+freed AS (
+    UPDATE uwf.thread t
+    SET state = CASE WHEN t.wish = 'cancel' THEN 'done' WHEN t.wish = 'pause' THEN 'paused'
+                     WHEN t.attempts >= t.max_attempts THEN 'dead' WHEN t.max_cost_usd <= t.cost_usd THEN 'paused' ELSE 'ready' END,
+        status = CASE WHEN t.wish = 'cancel' THEN 'cancelled' ELSE t.status END,
+        tags = CASE WHEN t.wish = 'cancel' THEN jsonb_build_object('status', 'cancelled', 'completedAt',
+                   floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text) ELSE t.tags END,
+        reason = CASE WHEN t.wish IS NOT NULL THEN t.reason
+                      WHEN t.attempts >= t.max_attempts THEN
+                          format('%s workers in a row were not heard of any more while they had it; the last one was %s', t.attempts, t.worker)
+                      WHEN t.max_cost_usd <= t.cost_usd THEN
+                          format('its steps have cost $%s of $%s', round(t.cost_usd::numeric, 4), t.max_cost_usd)
+                      ELSE format('%s was not heard of any more', t.worker) END,
+        lease_until = NULL, wish = NULL, ready_at = clock_timestamp(), updated = clock_timestamp()
+    FROM ended WHERE t.team = ended.team AND t.id = ended.id
+    RETURNING t.team, t.id, t.worker, t.fence, t.state, t.reason),
+told AS (
+    INSERT INTO uwf.event (team, thread, kind, worker, fence, data)
+    SELECT f.team, f.id, CASE f.state WHEN 'dead' THEN 'dead' ELSE 'lost' END, f.worker, f.fence,
+           jsonb_build_object('reason', f.reason) FROM freed f)
+SELECT f.id, f.worker, f.state FROM freed f, LATERAL pg_notify('uwf_ready_' || f.team, '')
+$$;
+REVOKE EXECUTE ON FUNCTION uwf.reap FROM PUBLIC;
+
 -- Who may not lease does not touch what is leased: where a thread stands, where it works, and its variables, be it to take them
 -- away to another thread.
 CREATE FUNCTION uwf.refuse_leased() RETURNS trigger

@@ -22,7 +22,7 @@ use uwf_store::{Hash, Store};
 pub use self::relation::Relation;
 use self::relation::{names_of_heads, relation};
 use crate::heads::{self, RemoteHead, write_variables};
-use crate::queue::Terms;
+use crate::queue::{self, Terms};
 use crate::{Connection, FleetError, nodes};
 
 /// How often a push is tried again when somebody else moves the thread meanwhile.
@@ -120,6 +120,11 @@ pub fn push(
             Relation::Same => return Ok(Pushed::Same),
             Relation::Behind { steps } => return Ok(Pushed::Behind { steps }),
             Relation::Diverged => return Err(diverged(thread, &ours, &row.standing)),
+            // Its worker may have been killed: when it was the last one, nobody else frees what it had.
+            Relation::Ahead { .. } if row.has_lapsed => {
+                queue::reap(connection)?;
+                continue;
+            }
             Relation::Ahead { .. } if row.state == "leased" => {
                 return Err(FleetError::Leased { thread: thread.to_string(), worker: row.worker });
             }
@@ -143,6 +148,8 @@ fn diverged(thread: &ThreadId, ours: &RemoteHead, theirs: &RemoteHead) -> FleetE
 struct Row {
     standing: RemoteHead,
     state: String,
+    /// Whether it is leased, and the lease is over.
+    has_lapsed: bool,
     worker: Option<String>,
     fence: i64,
 }
@@ -156,9 +163,12 @@ impl Row {
             .read_only(true)
             .start()?;
         let Some(standing) = heads::read(&mut at, team, thread)? else { return Ok(None) };
-        let sql = "SELECT state, worker, fence FROM uwf.thread WHERE team = $1 AND id = $2";
+        let sql =
+            "SELECT state, worker, fence, coalesce(lease_until < clock_timestamp(), false) FROM uwf.thread
+                   WHERE team = $1 AND id = $2";
         let row = at.query_one(sql, &[&team, &thread.as_str()])?;
-        Ok(Some(Row { standing, state: row.get(0), worker: row.get(1), fence: row.get(2) }))
+        let (state, worker, fence, has_lapsed) = (row.get(0), row.get(1), row.get(2), row.get(3));
+        Ok(Some(Row { standing, state, has_lapsed, worker, fence }))
     }
 
     fn get(client: &mut Client, team: &str, thread: &ThreadId) -> Result<Row, FleetError> {

@@ -81,12 +81,13 @@ impl Worker<'_> {
     }
 
     /// A step failed: its record, if there is one, is kept, with the files of what a called thread has finished in it, and the
-    /// thread is tried again later.
+    /// thread is tried again later. One that is on record is an attempt, also where the disk was full: it may be the step that fills
+    /// it, and it is paid for.
     pub(super) fn failed(
         &self,
         link: &mut Link,
         work: &mut Work<'_>,
-        why: String,
+        (why, is_on_record): (String, bool),
     ) -> Result<Left, FleetError> {
         let (store, run) = (self.host.store(), work.run);
         let thread = &run.lease.thread;
@@ -118,8 +119,8 @@ impl Worker<'_> {
         if let Err(error) = kept {
             return directory::unkept(error);
         }
-        Ok(Left::HandBack(match trouble::tells_of_machine(&why) {
-            true => HandBack::Elsewhere(why),
+        Ok(Left::HandBack(match !is_on_record && cost <= 0.0 && trouble::tells_of_machine(&why) {
+            true => HandBack::Stranded(why),
             false => HandBack::Failed(why),
         }))
     }

@@ -109,8 +109,10 @@ impl Worker<'_> {
         self.counts.running.fetch_add(1, Ordering::Relaxed);
         self.host.tell(&Happening::Claimed(thread, claim.lease.fence));
         let left = self.work_on(link, &run, claim).or_else(|error| self.given_up(thread, error));
-        let has_failed =
-            matches!(left, Ok(Left::HandBack(HandBack::Failed(_) | HandBack::Elsewhere(_))) | Err(_));
+        let has_failed = !matches!(
+            left,
+            Ok(Left::Nothing | Left::Ended | Left::Settle(..) | Left::HandBack(HandBack::Drained))
+        );
         if let Err(error) = left.and_then(|left| self.leave(link, &run, left)) {
             match error {
                 FleetError::LeaseLost { .. } => {
@@ -215,10 +217,10 @@ impl Worker<'_> {
             }
             let report = match made {
                 Ok(report) => report,
-                Err(why) => return self.failed(link, work, why),
+                Err(why) => return self.failed(link, work, (why, false)),
             };
             if let Some(why) = &report.failure {
-                let left = self.failed(link, work, why.clone())?;
+                let left = self.failed(link, work, (why.clone(), true))?;
                 let attempts = work.attempts;
                 self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
                 return Ok(left);

@@ -44,7 +44,10 @@ impl Host for TestHost<'_> {
     fn step(&self, step: &WantedStep<'_>) -> Result<StepReport, String> {
         let agent = |request: &AgentRequest, cwd: &Path| -> Result<AdapterOutput, StepAgentError> {
             let output = (self.say)(request, step.stop)?;
-            Ok(answer(&self.store, request, cwd, &output)?)
+            // What is on record and has failed all the same.
+            let error_message = output["failed"].as_str().map(str::to_owned);
+            let is_error = error_message.is_some();
+            Ok(AdapterOutput { is_error, error_message, ..answer(&self.store, request, cwd, &output)? })
         };
         self.place.with_engine(|engine| {
             let engine = Engine { agent: Some(&agent), stop: step.stop, store: &self.store, ..*engine };
@@ -219,6 +222,23 @@ fn a_step_that_fails_too_often_makes_a_dead_letter() {
     assert_eq!((column(&mut at, "state", &thread), counts.dead()), ("dead".into(), 1));
     let reason = column(&mut at, "reason", &thread);
     assert!(reason.ends_with("failed: no model"), "{reason}");
+}
+
+#[test]
+fn a_step_on_record_is_an_attempt_also_where_the_disk_was_full() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms { max_attempts: 1, ..Terms::default() })[0];
+    let full = "cannot write x: No space left on device";
+    let mut left = |say: &Say<'_>| {
+        let mut settings = settings("a", 5_000, Until::Once);
+        settings.presence.parallel = 1;
+        run(&postgres, &TestHost::new(say), &settings, &Wind::default());
+        ["state", "attempts"].map(|name| column(&mut at, name, &thread))
+    };
+    assert_eq!(left(&|_, _| Err(full.to_owned())), ["ready", "0"], "nothing was kept of it");
+    postgres.client().execute("UPDATE uwf.thread SET ready_at = clock_timestamp()", &[]).unwrap();
+    assert_eq!(left(&|_, _| Ok(json!({"$status": "again", "failed": full}))), ["dead", "1"]);
 }
 
 #[test]
