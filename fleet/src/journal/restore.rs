@@ -37,7 +37,7 @@ pub struct Restored {
 
 /// Writes the journals that the remote has of a thread into files below `home`, and fetches the nodes that they name, which are
 /// `known` to be there then. `standing` is how the thread was brought here. What an earlier run has left here is forgotten:
-/// the remote has all that had an effect. A line that is not complete is cut off here and there. Whoever calls this holds the
+/// the remote has all that had an effect; so are journals of where it stood before. A line that is not complete is cut off here and there. Whoever calls this holds the
 /// lock of the thread.
 ///
 /// # Errors
@@ -50,6 +50,7 @@ pub fn restore(
 ) -> Result<Restored, FleetError> {
     let (client, team) = connection.parts();
     let mut kept = read(client, team, &lease.thread)?;
+    drop_stale(connection, (lease, standing), &mut kept)?;
     for journal in &mut kept {
         let whole = journal.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         if whole < journal.bytes.len() {
@@ -114,6 +115,38 @@ fn read(client: &mut impl GenericClient, team: &str, thread: &ThreadId) -> Resul
         }
     }
     Ok(all)
+}
+
+/// Forgets the journals of steps from where the thread, or one that it called, no longer stands: somebody has gone on with it
+/// elsewhere and pushed that. What is in them, the files of an abandoned step too, is part of no later one.
+fn drop_stale(
+    connection: &mut Connection,
+    (lease, standing): (&Lease, &RemoteHead),
+    kept: &mut Vec<Kept>,
+) -> Result<(), FleetError> {
+    let stands_at = |name: &JournalName| {
+        let called = format!("{HEADS}{}", name.thread);
+        let mut variables = standing.variables.iter();
+        match name.thread == lease.thread {
+            true => name.head == standing.head,
+            false => variables.any(|variable| variable.name == called && variable.value == name.head),
+        }
+    };
+    let stale: Vec<String> = kept
+        .extract_if(.., |journal| !stands_at(&journal.name))
+        .map(|journal| journal.name.to_string())
+        .collect();
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let (client, team) = connection.parts();
+    let mut transaction = client.transaction()?;
+    check_held(&mut transaction, team, lease)?;
+    transaction.execute(
+        "DELETE FROM uwf.journal WHERE team = $1 AND thread = $2 AND name = ANY ($3)",
+        &[&team, &lease.thread.as_str(), &stale],
+    )?;
+    Ok(transaction.commit()?)
 }
 
 /// Cuts a journal off at the remote, which can only have been damaged there.

@@ -266,6 +266,35 @@ fn nodes_that_lines_name_travel_with_them() {
 }
 
 #[test]
+fn a_step_that_somebody_has_gone_past_elsewhere_leaves_nothing_in_a_later_one() {
+    let Some(mut case) = Case::new() else { return };
+    let (store, mut kept) = (case.place.store(), Lengths::new());
+    let tree = store.put_text("half made").unwrap();
+    case.keep(
+        &format!("{{\"entry\":\"snapshot\",\"snapshot\":{{\"tree\":\"{tree}\"}},\"at\":7}}\n"),
+        &mut kept,
+    )
+    .unwrap();
+    // Its worker was killed, and somebody has made this step on another machine, and pushed it.
+    let thread = case.claim.lease.thread;
+    let step = case.place.step(&thread, None, "writer", &serde_json::json!({"$status": "again"}));
+    uwf_engine::thread::advance(&store, &thread, &case.claim.head, &step, &uwf_engine::thread::Status::Idle)
+        .unwrap();
+    let over = "UPDATE uwf.thread SET lease_until = clock_timestamp() - interval '1 s'";
+    case.at.client().execute(over, &[]).unwrap();
+    // Nobody else frees it.
+    assert_eq!(
+        sync::push(&mut case.at, &store, &thread, Some("writer")).unwrap(),
+        sync::Pushed::Moved { steps: 1 }
+    );
+    let claim = queue::claim(&mut case.at, &claimant("b")).unwrap().unwrap();
+    assert_eq!((claim.head, case.rows().len()), (step, 1));
+    let (other, kept, _) = case.restored(&claim).unwrap();
+    assert_eq!((kept, case.rows().len()), (Restored::default(), 0));
+    assert!(!case.file(&other).exists());
+}
+
+#[test]
 fn only_a_turn_that_was_paid_for_counts_as_progress_and_a_failed_step_takes_it_back() {
     let Some(mut case) = Case::new() else { return };
     let mut kept = Lengths::new();
