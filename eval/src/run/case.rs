@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use uwf_agent::runtime::live::OpenVisits;
 use uwf_engine::ThreadId;
-use uwf_engine::journals;
 use uwf_engine::lock::running;
 use uwf_engine::thread::{self, ThreadOptions};
 use uwf_snapshot::SnapshotError;
@@ -307,17 +306,6 @@ impl Work<'_> {
                 words => words.trim_start_matches("error: ").to_owned(),
             }),
         })
-    }
-
-    /// Whether the model of a thread has never been heard of, from its beginning: that says nothing of the workflow. A script that
-    /// waits is meant to.
-    fn is_unanswered(&self, thread: &ThreadId) -> Result<bool, EvalError> {
-        if self.planned.script.is_some() {
-            return Ok(false);
-        }
-        let head = thread::head(self.runner.store, thread)?;
-        let is_first = head.start_hash() == head.hash;
-        Ok(is_first && journals::is_unanswered(&self.runner.homes.uwf, (thread, &head.hash)))
     }
 
     /// The record of a case, and whether its thread may stand for others like it.

@@ -10,9 +10,9 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use uwf_agent::runtime::live::{OpenVisits, open_visits, thread_log};
-use uwf_engine::thread::{self, FAILED, HEADS, ThreadError, all_failures};
+use uwf_engine::thread::{self, FAILED, HEADS, Head, Status, ThreadError, all_failures};
 use uwf_engine::{ThreadId, journals};
-use uwf_store::Hash;
+use uwf_store::{Hash, Store};
 
 use super::Event;
 use super::case::{LOOK, Work};
@@ -114,14 +114,10 @@ impl Work<'_> {
     /// What is open where the thread stands, or where the thread stands that it has called.
     pub(super) fn visits(&self, thread: &ThreadId, head: Hash) -> Result<OpenVisits, EvalError> {
         let (store, home) = (self.runner.store, &self.runner.homes.uwf);
-        let (mut at, mut head) = (*thread, head);
-        while let Some(called) = thread::called_at(store, &at, &head)? {
-            let below = thread::head(store, &called.thread)?;
-            if below.status.is_final() {
-                // The caller's step is made of it, and of nothing else.
-                return Ok(OpenVisits { journals: 1, ..OpenVisits::default() });
-            }
-            (at, head) = (called.thread, below.hash);
+        let (at, head, status) = deepest(store, thread, head)?;
+        if status.is_some_and(|status| status.is_final()) {
+            // The caller's step is made of it, and of nothing else.
+            return Ok(OpenVisits { journals: 1, ..OpenVisits::default() });
         }
         let begun = Instant::now();
         loop {
@@ -132,6 +128,20 @@ impl Work<'_> {
                 return Ok(visits);
             }
         }
+    }
+
+    /// Whether the model of a thread has never been heard of, from its beginning: that says nothing of the workflow. A script that
+    /// waits is meant to.
+    pub(super) fn is_unanswered(&self, thread: &ThreadId) -> Result<bool, EvalError> {
+        if self.planned.script.is_some() {
+            return Ok(false);
+        }
+        let store = self.runner.store;
+        let head = thread::head(store, thread)?;
+        let is_first = head.start_hash() == head.hash;
+        let (at, head, _) = deepest(store, thread, head.hash)?;
+        let is_first = is_first && thread::head(store, &at)?.start_hash() == head;
+        Ok(is_first && journals::is_unanswered(&self.runner.homes.uwf, (&at, &head)))
     }
 
     /// The case begins anew: what it has begun is told as given up, and is removed.
@@ -161,11 +171,16 @@ impl Work<'_> {
         let (store, thread) = (self.runner.store, begun.thread);
         let cost = || Ok::<_, EvalError>(Measured::of(store, &thread)?.cost_usd.unwrap_or(0.0));
         let before = cost()?;
-        let own = format!("{FAILED}{thread}/");
-        for failures in all_failures(store, Some(&thread))? {
-            if let Some(role) = failures.variable.name.strip_prefix(&own) {
-                thread::clear_failures(store, &thread, role)?;
+        // Those of a thread that plays a role are noted of that one, too.
+        let mut at = Some((thread, thread::head(store, &thread)?.hash));
+        while let Some((thread, head)) = at {
+            let own = format!("{FAILED}{thread}/");
+            for failures in all_failures(store, Some(&thread))? {
+                if let Some(role) = failures.variable.name.strip_prefix(&own) {
+                    thread::clear_failures(store, &thread, role)?;
+                }
             }
+            at = below(store, &thread, &head)?.map(|(thread, head)| (thread, head.hash));
         }
         let gone = before - cost()?;
         if gone > 0.0 {
@@ -174,4 +189,28 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// The thread that plays where a thread stands, and where that stands.
+fn below(store: &Store, thread: &ThreadId, head: &Hash) -> Result<Option<(ThreadId, Head)>, ThreadError> {
+    let called = thread::called_at(store, thread, head)?;
+    called.map(|called| Ok((called.thread, thread::head(store, &called.thread)?))).transpose()
+}
+
+/// Where it goes on in the end where a thread stands, and how that stands if it is another thread: one that is over, or that
+/// calls none.
+fn deepest(
+    store: &Store,
+    thread: &ThreadId,
+    head: Hash,
+) -> Result<(ThreadId, Hash, Option<Status>), ThreadError> {
+    let mut found = (*thread, head, None);
+    while let Some((thread, head)) = below(store, &found.0, &found.1)? {
+        let is_final = head.status.is_final();
+        found = (thread, head.hash, Some(head.status));
+        if is_final {
+            break;
+        }
+    }
+    Ok(found)
 }

@@ -1,9 +1,10 @@
 //! How a thread ended, and whether that was the workflow's doing or the infrastructure's.
 
 use uwf_engine::ThreadId;
+use uwf_engine::builtin::{ERROR_OUTPUT, STEPS};
 use uwf_engine::record::{error, phase};
-use uwf_engine::thread::{PausedBy, Status, ThreadError, all_failures, head, paused, step_node};
-use uwf_store::{Hash, Store};
+use uwf_engine::thread::{PausedBy, Status, StepNode, ThreadError, all_failures, head, paused, step_node};
+use uwf_store::Store;
 
 /// How a thread ended, as far as its case is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) enum Standing {
 /// Where steps fail, in the agents' words, that says nothing of the workflow: there was no completion, commands could not be
 /// confined, an agent could not be started or failed by itself.
 const INFRASTRUCTURE: [&str; 4] = ["provider", "sandbox", "spawn", "agent"];
+/// Where a step fails that a workflow plays: whatever it was, it was below.
+const BELOW: &str = "workflow";
 
 /// How a thread stands.
 pub(super) fn standing(store: &Store, thread: &ThreadId) -> Result<Standing, ThreadError> {
@@ -43,22 +46,39 @@ pub(super) fn standing(store: &Store, thread: &ThreadId) -> Result<Standing, Thr
             PausedBy::Rounds => Standing::Failed(why),
         });
     }
-    let mut last: Option<(u64, String, Hash)> = None;
+    let mut last: Option<StepNode> = None;
     for failures in all_failures(store, Some(thread))? {
         for step in failures.steps? {
             let step = step_node(store, &step)?;
-            if last.as_ref().is_none_or(|(at, ..)| *at <= step.completed_at_ms) {
-                last = Some((step.completed_at_ms, step.role.clone(), step.output));
+            if last.as_ref().is_none_or(|last| last.completed_at_ms <= step.completed_at_ms) {
+                last = Some(step);
             }
         }
     }
-    let Some((_, role, output)) = last else { return Ok(Standing::Idle) };
-    let output = store.get(&output)?.payload;
-    let why = format!("{role} failed: {}", first_line(error(&output).unwrap_or("it gave no reason")));
-    Ok(match phase(&output).is_some_and(|phase| INFRASTRUCTURE.contains(&phase)) {
+    let Some(step) = last else { return Ok(Standing::Idle) };
+    let output = store.get(&step.output)?.payload;
+    let why = format!("{} failed: {}", step.role, first_line(error(&output).unwrap_or("it gave no reason")));
+    Ok(match failed_in(store, step)?.is_some_and(|phase| INFRASTRUCTURE.contains(&phase.as_str())) {
         true => Standing::Broken(why),
         false => Standing::Failed(why),
     })
+}
+
+/// Where a step failed. The step of a role that a workflow plays is made of the one below it at which that could not go on: where
+/// that failed, however deep, this one did.
+fn failed_in(store: &Store, mut step: StepNode) -> Result<Option<String>, ThreadError> {
+    loop {
+        let output = store.get(&step.output)?.payload;
+        let found = phase(&output).map(str::to_owned);
+        if found.as_deref() != Some(BELOW) || !STEPS.contains(&store.get(&step.detail)?.type_) {
+            return Ok(found);
+        }
+        step = step_node(store, &step.detail)?;
+        // It did not fail, but was not what its caller needs.
+        if store.get(&step.output)?.type_ != ERROR_OUTPUT {
+            return Ok(found);
+        }
+    }
 }
 
 /// What fits into a row: the first line, and where that leads to an agent's last words, the first of these.
