@@ -49,7 +49,7 @@ pub struct Tokens {
 pub struct GivenUp {
     /// How many threads.
     pub threads: u32,
-    /// What these cost in USD, and attempts of the thread that counts, with what a limit cut off; none where nobody knows.
+    /// What these cost in USD, and attempts of the thread that counts, and what an error cut off; none where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -70,6 +70,22 @@ impl GivenUp {
     #[must_use]
     pub(crate) fn and_a_thread(self, cost: Option<f64>) -> GivenUp {
         GivenUp { threads: self.threads + 1, ..self.and_costs(cost) }
+    }
+
+    /// As it is once the case begins anew, for which so much was paid by then: in the place of a thread of its own, or of none.
+    #[must_use]
+    pub(crate) fn replaced(self, has_thread: bool, paid: Option<f64>) -> GivenUp {
+        let threads = self.threads + u32::from(has_thread);
+        GivenUp { threads, cost_usd: paid }
+    }
+
+    /// So much less: it is gone on with.
+    #[must_use]
+    pub(crate) fn less(self, cost: Option<f64>) -> GivenUp {
+        const BILLION: f64 = 1e9;
+        // Without the noise of taking tenths away.
+        let left = |all: f64| ((all - cost.unwrap_or(0.0)) * BILLION).round() / BILLION;
+        GivenUp { cost_usd: self.cost_usd.map(left).filter(|left| *left > 0.0), ..self }
     }
 
     /// So much more.
@@ -191,5 +207,8 @@ mod tests {
         let given_up = GivenUp::default().and_a_thread(Some(0.125)).and_costs(None);
         assert_eq!(given_up, GivenUp { threads: 1, cost_usd: Some(0.125) });
         assert_eq!(Case { given_up, ..case(Some(0.5), false, vec![]) }.paid(), Some(0.625));
+        assert_eq!(given_up.and_costs(Some(0.7)).less(Some(0.7)), given_up);
+        assert_eq!(given_up.less(Some(0.125)), GivenUp { threads: 1, cost_usd: None });
+        assert_eq!(given_up.replaced(false, Some(0.5)), GivenUp { threads: 1, cost_usd: Some(0.5) });
     }
 }

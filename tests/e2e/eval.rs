@@ -268,6 +268,8 @@ fn a_workflow_that_fails_and_an_infrastructure_that_does_are_two_things() {
     let mock = site.write("failing.yaml", failing);
     let ran = eval(&site, &["run", "double", "--mock", &mock, "--name", "fails"]).ok().json();
     assert_eq!((ran["failed"].as_u64(), ran["errors"].as_u64()), (Some(1), Some(0)));
+    // What failed took its time, too.
+    assert!(ran["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{ran}");
     let broken = "turns: [{ error: { status: 401, message: no key } }]\n";
     let mock = site.write("broken.yaml", broken);
     let ran = eval(&site, &["run", "double", "--mock", &mock, "--name", "breaks", "--retries", "1"]);

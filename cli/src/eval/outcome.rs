@@ -171,11 +171,13 @@ fn text(view: &View) -> Text {
         count => format!("{count} of these threads were run by earlier evaluations; --fresh runs others\n"),
     };
     let GivenUp { threads, cost_usd } = view.total.given_up;
-    let given_up = match threads {
-        0 => String::new(),
-        count => {
-            let cost = cost_usd.map(|cost| format!(" and cost {} more", render::cost(Some(cost), 0)));
-            format!("{count} threads were interrupted and begun anew{}\n", cost.unwrap_or_default())
+    let cost = cost_usd.map(|cost| render::cost(Some(cost), 0));
+    let given_up = match (threads, cost) {
+        (0, None) => String::new(),
+        (0, Some(cost)) => format!("attempts that do not count cost {cost} more\n"),
+        (count, None) => format!("{count} threads were interrupted and begun anew\n"),
+        (count, Some(cost)) => {
+            format!("{count} threads were interrupted and begun anew and cost {cost} more\n")
         }
     };
     Text::from(table).then(format!("\n{taken}{given_up}more: uwf-eval show {}\n", view.name))

@@ -128,8 +128,9 @@ fn text(shown: &ShownCase) -> Text {
     line("cost", &render::cost(case.cost_usd, 0));
     if !case.given_up.is_nothing() {
         let GivenUp { threads, cost_usd } = case.given_up;
-        let cost = cost_usd.map(|cost| format!(", {}", render::cost(Some(cost), 0))).unwrap_or_default();
-        line("given up before", &format!("{threads} begun and interrupted{cost}"));
+        let cost = cost_usd.map(|cost| render::cost(Some(cost), 0));
+        let threads = (threads > 0 || cost.is_none()).then(|| format!("{threads} begun and interrupted"));
+        line("given up before", &threads.into_iter().chain(cost).collect::<Vec<_>>().join(", "));
     }
     line("seed", &case.seed.to_string());
     head.push('\n');

@@ -155,6 +155,14 @@ impl StepNode {
     pub fn duration_ms(&self) -> u64 {
         self.completed_at_ms.saturating_sub(self.started_at_ms)
     }
+
+    /// How long it was worked at, in seconds: what its agent says, which leaves the pauses of an interrupted visit out, and at
+    /// most the time from its beginning to its end.
+    pub fn worked(&self) -> f64 {
+        let whole = self.duration_ms() as f64 / 1000.0;
+        let told = self.usage.as_ref().map(|usage| usage.duration).filter(|told| *told > 0.0);
+        told.map_or(whole, |told| told.min(whole))
+    }
 }
 
 #[cfg(test)]
@@ -243,5 +251,21 @@ mod tests {
         .unwrap();
         assert_eq!((step.edge_prompt.as_str(), step.usage.as_ref(), step.duration_ms()), ("", None, 0));
         assert_eq!((step.assembled_prompt, step.previous_attempts), (None, None));
+    }
+
+    #[test]
+    fn the_pause_of_an_interrupted_step_is_no_work() {
+        let step = |usage| -> StepNode {
+            serde_json::from_value(json!({
+                "start": REF, "prev": null, "role": "r", "output": REF, "detail": REF, "agent": "a",
+                "startedAtMs": 1000, "completedAtMs": 61_000, "cwd": "/", "usage": usage,
+            }))
+            .unwrap()
+        };
+        let told = |duration: f64| {
+            step(json!({"turns": 1, "inputTokens": 1, "outputTokens": 1, "duration": duration}))
+        };
+        assert_eq!([told(2.5).worked(), told(90.0).worked(), told(0.0).worked()], [2.5, 60.0, 60.0]);
+        assert_eq!(step(json!(null)).worked(), 60.0);
     }
 }

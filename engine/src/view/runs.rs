@@ -35,6 +35,8 @@ pub(super) struct RunRow {
     /// When it was over, in milliseconds since the epoch.
     pub(super) at: u64,
     pub(super) duration_ms: u64,
+    /// How long it was worked at, in seconds.
+    pub(super) worked: f64,
 }
 
 impl RunRow {
@@ -219,6 +221,7 @@ fn of_step(
         failed,
         at: step.completed_at_ms,
         duration_ms: step.duration_ms(),
+        worked: step.worked(),
     });
     Ok(())
 }

@@ -87,6 +87,9 @@ pub struct SpentSum {
     pub cost: Option<f64>,
     /// How many runs used a model whose price nobody knows: they are not in `cost`.
     pub unpriced_runs: u64,
+    /// How long they were worked at, in seconds, without the pauses of interrupted ones.
+    #[serde(skip)]
+    pub worked: f64,
 }
 
 impl SpentSum {
@@ -99,6 +102,7 @@ impl SpentSum {
         self.output_tokens += run.output_tokens;
         self.cost = sum(self.cost, run.cost);
         self.unpriced_runs += u64::from(run.is_unpriced());
+        self.worked += run.worked;
     }
 }
 

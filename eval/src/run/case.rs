@@ -50,6 +50,8 @@ struct Ran {
     end: End,
     cached: bool,
     given_up: GivenUp,
+    /// What had begun there and was ended: it was paid, and is in no step.
+    cut_off: OpenVisits,
 }
 
 /// How a thread came to its end.
@@ -152,11 +154,11 @@ impl Work<'_> {
         };
         let workspace = self.workspace(slot.repeat);
         workspace::make_like(self.runner.store, &sampled.left, &workspace)?;
-        let given_up = slot.earlier.map_or_else(GivenUp::default, |earlier| GivenUp {
-            cost_usd: earlier.paid,
-            ..earlier.given_up.and_a_thread(None)
+        let given_up = slot.earlier.map_or_else(GivenUp::default, |earlier| {
+            earlier.given_up.replaced(earlier.thread.is_some(), earlier.paid)
         });
-        Ok(Some(Ran { thread, workspace, end, cached: true, given_up }))
+        let cut_off = OpenVisits::default();
+        Ok(Some(Ran { thread, workspace, end, cached: true, given_up, cut_off }))
     }
 
     /// Runs the thread of a case to its end; none where it was stopped before.
@@ -190,15 +192,14 @@ impl Work<'_> {
             }
         };
         let Begun { thread, given_up, .. } = begun;
-        // What a limit has cut off was paid, and is in no step.
-        let given_up = match end.outcome {
-            Outcome::Failed => {
+        let cut_off = match end.outcome {
+            Outcome::Failed | Outcome::Error => {
                 let head = thread::head(self.runner.store, &thread)?.hash;
-                given_up.and_costs(self.visits(&thread, head)?.cost_usd)
+                self.visits(&thread, head)?
             }
-            _ => given_up,
+            _ => OpenVisits::default(),
         };
-        Ok(Some(Ran { thread, workspace, end, cached: false, given_up }))
+        Ok(Some(Ran { thread, workspace, end, cached: false, given_up, cut_off }))
     }
 
     /// Runs a thread on from where it stands, with what is open there; of a new one there is nothing to be read.
@@ -321,6 +322,11 @@ impl Work<'_> {
             }
             Ok(kept) => (Some(kept), &ran.end),
         };
+        // What a limit cuts off is the workflow's doing. An error may be gone on with, and says nothing of the workflow.
+        let (measured, given_up) = match end.outcome {
+            Outcome::Error => (measured, ran.given_up.and_costs(ran.cut_off.cost_usd)),
+            _ => (measured.with(&ran.cut_off), ran.given_up),
+        };
         let judges = match kept.filter(|_| end.outcome != Outcome::Error) {
             None => Vec::new(),
             Some(Kept { seen, .. }) => {
@@ -351,7 +357,7 @@ impl Work<'_> {
             left: left.map(|left| left.tree),
             left_git: left.and_then(|left| left.git),
             cached: ran.cached,
-            given_up: ran.given_up,
+            given_up,
             ..self.blank((repeat, &ran.thread), measured)
         };
         Ok((run, end.can_stand && !ran.cached))

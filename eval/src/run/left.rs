@@ -39,14 +39,16 @@ impl Work<'_> {
             // It is noted with its thread.
             None => return Ok((new, false)),
             Some(Earlier { thread: Some(thread), given_up, .. }) if self.has_left(&thread, workspace) => {
+                // What was cut off goes on, and is a part of the thread again.
+                let head = thread::head(store, &thread)?.hash;
+                let given_up = given_up.less(self.visits(&thread, head)?.cost_usd);
                 (Begun { thread, given_up, replaces: None }, true)
             }
             Some(Earlier { thread, given_up, paid }) => {
                 // What a person has halted stays for that person.
                 let is_halted =
                     |thread: &ThreadId| matches!(standing(store, thread), Ok(Standing::Halted(_)));
-                let threads = given_up.and_a_thread(None);
-                let given_up = crate::case::GivenUp { cost_usd: paid, ..threads };
+                let given_up = given_up.replaced(thread.is_some(), paid);
                 (Begun { given_up, replaces: thread.filter(|thread| !is_halted(thread)), ..new }, false)
             }
         };

@@ -66,7 +66,7 @@ impl Slot {
 /// A case whose infrastructure failed before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Earlier {
-    /// Its thread.
+    /// Its thread; none where that is another evaluation's, which needs it.
     pub(super) thread: Option<ThreadId>,
     /// What was paid for it, in USD, with what was given up.
     pub(super) paid: Option<f64>,
@@ -114,7 +114,8 @@ impl Plan {
             |slot: Slot| match recorded.get(&(self.tasks[slot.task].task.name.as_str(), slot.repeat)) {
                 None => Some(slot),
                 Some(case) if case.outcome == Outcome::Error => {
-                    let thread = case.thread.as_ref().and_then(|thread| thread.parse().ok());
+                    let thread = case.thread.as_ref().filter(|_| !case.cached);
+                    let thread = thread.and_then(|thread| thread.parse().ok());
                     let earlier = Earlier { thread, paid: case.paid(), given_up: case.given_up };
                     Some(Slot { earlier: Some(earlier), ..slot })
                 }
@@ -233,6 +234,15 @@ pub(super) mod tests {
         let missing = plan.missing(&recorded);
         assert_eq!(missing.iter().map(|slot| slot.repeat).collect::<Vec<_>>(), [2, 3]);
         assert_eq!([missing[0].paid_before(), missing[1].paid_before()], [2.0, 0.0]);
+    }
+
+    #[test]
+    fn the_thread_of_another_evaluation_is_not_there_to_be_removed() {
+        let (_dir, plan) = plan(2);
+        let taken = Case { cached: true, ..case(2, Outcome::Error, 2.0) };
+        let missing = plan.missing(&[case(1, Outcome::Error, 1.0), taken]);
+        let threads = missing.iter().map(|slot| slot.earlier.unwrap().thread.is_some());
+        assert_eq!(threads.collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]
