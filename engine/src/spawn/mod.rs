@@ -215,6 +215,15 @@ pub fn run_within(
     run_to_end(run, Kind { stdin, ends_group: true, grace: GRACE_WITHIN }, sinks)
 }
 
+/// Runs an engine to its end, as [`run_engine`], and whatever of its process group still runs then is ended, too; what it writes
+/// is heard as it comes.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_engine_within(run: &ProcessSpec<'_>, sinks: &mut Sinks<'_>) -> Result<Finished, SpawnError> {
+    run_to_end(run, Kind { stdin: None, ends_group: true, grace: GRACE_AROUND }, sinks)
+}
+
 fn run_to_end(run: &ProcessSpec<'_>, kind: Kind, sinks: &mut Sinks<'_>) -> Result<Finished, SpawnError> {
     if let Some(signal) = run.stop.signal() {
         return Err(SpawnError::Stopped { signal });

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use uwf_agent::runtime::live::LiveReader;
 use uwf_engine::ThreadId;
 use uwf_engine::spawn::protocol::AgentCommand;
-use uwf_engine::spawn::{ProcessSpec, Sinks, SpawnError, StopSignal, run_within};
+use uwf_engine::spawn::{ProcessSpec, Sinks, SpawnError, StopSignal, run_engine_within};
 
 use super::Runner;
 use crate::measure::Measured;
@@ -129,7 +129,7 @@ pub(super) fn drive(
         }
     };
     let mut sinks = Sinks { stdout: &mut |_| (), stderr: &mut |_| (), idle: &mut idle };
-    let ran = run_within(&spec, None, &mut sinks);
+    let ran = run_engine_within(&spec, &mut sinks);
     match (ran, too_dear) {
         (_, Some(ended)) => ended,
         (Ok(finished), None) if runner.stop.signal().is_none() => {

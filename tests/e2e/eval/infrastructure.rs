@@ -160,7 +160,9 @@ fn what_a_visit_costs_counts_before_it_is_over() {
     assert!(begun.elapsed() < Duration::from_secs(20), "{}", ran.err);
     let case = eval(&site, &["show", "n"]).ok().json()["cases"][0].clone();
     assert_eq!(case["reason"], "it cost $1.8000, more than $1", "{case}");
-    assert_eq!((&case["costUsd"], &case["givenUp"]["costUsd"]), (&0.9.into(), &0.9.into()), "{case}");
+    // The visit that was cut off is a part of what the workflow took.
+    assert_eq!((&case["costUsd"], &case["givenUp"]), (&1.8.into(), &Value::Null), "{case}");
+    assert_eq!((&case["tokens"]["turns"], &case["tokens"]["input"]), (&2.into(), &18.into()), "{case}");
     // Of what the money did not suffice for nothing is told.
     assert_eq!(ran.code, 3, "{}", ran.err);
     assert!(ran.err.contains("error: no result: 1 of 2 cases are not finished\n"), "{}", ran.err);
@@ -182,4 +184,87 @@ fn a_bound_on_costs_that_nobody_knows_is_told_to_be_none() {
     let ran = eval(&site, &["run", "double", "--offline", "--max-cost", "0.5"]).ok();
     assert!(!ran.err.contains("warning"), "{}", ran.err);
     site.verify();
+}
+
+#[test]
+fn what_a_visit_cost_that_an_error_cut_off_is_told_and_counts_once() {
+    let site = Site::new();
+    double(&site);
+    let file = site.workspace().join("double/task.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("timeoutMinutes: 10", "timeoutMinutes: 10, costUsd: 0.8")).unwrap();
+    let endpoint = Endpoint::new(|n, _| {
+        let mut turn = match n {
+            0 | 2 => endpoint::call(1, "read_file", &serde_json::json!({"path": "double.sh"})),
+            1 => return (401, serde_json::json!({"error": {"message": "no key"}})),
+            _ => {
+                sleep(Duration::from_secs(30));
+                endpoint::text("late")
+            }
+        };
+        turn["usage"] = serde_json::json!({"prompt_tokens": 9, "completion_tokens": 9});
+        (200, turn)
+    });
+    configured(&site, &endpoint.url, "prices: { m: { input: 50000, output: 0 } }\n");
+    // What was given up before and what is open are too much together, which is nobody's doing.
+    let ran = eval(&site, &["run", "double", "--name", "n", "--retries", "1"]);
+    for resumed in [false, true] {
+        let case = eval(&site, &["show", "n"]).ok().json()["cases"][0].clone();
+        let told = (&case["outcome"], &case["costUsd"], &case["givenUp"]["costUsd"]);
+        assert_eq!(told, (&"error".into(), &Value::Null, &0.9.into()), "{resumed}: {case} {}", ran.err);
+        eval(&site, &["run", "--resume", "n", "--retries", "0"]);
+    }
+    site.verify();
+}
+
+/// The double task, whose role is played by a workflow.
+fn played_by_a_workflow(site: &Site) {
+    double(site);
+    let inner = fs::read_to_string(site.workspace().join("double/workflow.yaml")).unwrap();
+    let name = inner.lines().find_map(|line| line.strip_prefix("name: ")).unwrap().to_owned();
+    let inner = site.write("inner.yaml", &inner.replace(&format!("name: {name}"), "name: inner"));
+    site.uwf(&["workflow", "add", &inner]).ok();
+}
+
+#[test]
+fn an_endpoint_that_is_down_below_a_workflow_that_plays_is_no_failure_of_it() {
+    let site = Site::new();
+    played_by_a_workflow(&site);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    fs::create_dir_all(site.home().join(".uwf/agents")).unwrap();
+    let settings =
+        format!("provider: {{ baseUrl: 'http://127.0.0.1:{port}/v1', retry: {{ tries: 1 }} }}\nmodel: m\n");
+    fs::write(site.home().join(".uwf/agents/builtin.yaml"), settings).unwrap();
+    let run = ["run", "double", "--name", "n", "--retries", "1", "--agent", "workflow:inner"];
+    let down = eval(&site, &run);
+    assert_eq!((down.code, outcome(&site, "n")), (3, ("error".to_owned(), true)), "{}", down.err);
+    assert!(down.err.contains("double/1 is tried again: developer failed: "), "{}", down.err);
+    let script = site.write(
+        "serves.yaml",
+        "turns: [{ content: \"---\\n$status: mended\\nfile: double.sh\\n---\\nDone.\" }]\n",
+    );
+    let _up = MockServer::on(&site, &script, port);
+    let up = eval(&site, &["run", "--resume", "n", "--retries", "0"]).ok();
+    assert_eq!(outcome(&site, "n"), ("scored".to_owned(), false), "{}", up.err);
+    // Nothing that failed stands for another case.
+    let ran = eval(&site, &["run", "double", "--agent", "workflow:inner"]).ok().json();
+    assert_eq!((ran["cached"].as_u64(), ran["scored"].as_u64()), (Some(1), Some(1)), "{ran}");
+    site.verify();
+}
+
+#[test]
+fn an_agent_that_is_deaf_to_signals_does_not_outlive_its_case() {
+    let site = Site::new();
+    double(&site);
+    let file = site.workspace().join("double/task.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("timeoutMinutes: 10", "timeoutMinutes: 0.02")).unwrap();
+    let deaf = "#!/bin/sh\ntrap '' TERM INT HUP\nwhile :; do echo x >> ticks; sleep 0.1; done\n";
+    let agent = site.write("deaf.sh", deaf);
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = eval(&site, &["run", "double", "--name", "n", "--keep", "--retries", "0", "--agent", &agent]);
+    let ticks = || fs::metadata(workspaces(&site).join("n/double/1/ticks")).unwrap().len();
+    let then = ticks();
+    sleep(Duration::from_secs(1));
+    assert!(then > 0 && ticks() == then, "{}", ran.err);
 }
