@@ -22,6 +22,10 @@ const MODELS: [&str; 4] = ["providers", "models", "defaultModel", "modelOverride
 /// What says nothing of what comes of a case: keys, and how patient it is with an endpoint.
 const NO_MATTER: [&str; 5] =
     ["provider.apiKey", "provider.idleSeconds", "provider.retry.tries", "provider.retry.seconds", "prices"];
+/// The settings file of the builtin agent, which has these, too.
+const BUILTIN: &str = "builtin.yaml";
+/// Where these are in it: the fields of `provider`, and one of its own.
+const NO_MATTER_IN_FILE: ([&str; 4], &str) = (["apiKey", "apiKeyEnv", "idleSeconds", "retry"], "prices");
 /// Shorter values of variables that sound secret are no keys.
 const SHORTEST: usize = 5;
 
@@ -61,10 +65,23 @@ pub(super) fn settings(
     for entry in fs::read_dir(home.join("agents")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(".yaml") {
-            note(format!("agents/{name}"), file(&entry.path())?);
+            let told = file(&entry.path())?;
+            let told = if name == BUILTIN { without_what_is_no_matter(told) } else { told };
+            note(format!("agents/{name}"), told);
         }
     }
     Ok(settings)
+}
+
+/// The settings file of the builtin agent without what says nothing of what comes of a case: whoever is told to write down prices
+/// can go on with what was begun without them.
+fn without_what_is_no_matter(mut told: Map<String, Value>) -> Map<String, Value> {
+    let (of_provider, own) = NO_MATTER_IN_FILE;
+    told.remove(own);
+    if let Some(Value::Object(provider)) = told.get_mut("provider") {
+        provider.retain(|name, _| !of_provider.contains(&name.as_str()));
+    }
+    told
 }
 
 /// The settings as they are once the key is there, which says nothing of what is configured.
@@ -151,8 +168,19 @@ mod tests {
         assert_ne!(settings(&[], false), one);
         assert_eq!(settings(&[], true), nothing_scripted(home.path()), "scripts have no model");
         let file = settings(&[], true);
+        write("agents/builtin.yaml", "prices: { m: { input: 0.25, output: 2 } }\n");
+        assert_eq!(settings(&[], true), file, "prices may be told later");
         write("agents/builtin.yaml", "roles: { w/r: { readOnly: true } }\n");
         assert_ne!(settings(&[], true), file);
+        let served =
+            |more: &str| format!("provider: {{ baseUrl: 'http://localhost:1/v1'{more} }}\nmodel: m\n");
+        write("agents/builtin.yaml", &served(""));
+        let once = settings(&[], false);
+        let patient = served(", apiKey: k, idleSeconds: 9, retry: { tries: 7 }");
+        write("agents/builtin.yaml", &format!("{patient}prices: {{ m: {{ input: 1, output: 2 }} }}\n"));
+        assert_eq!(settings(&[], false), once, "keys, patience and prices may be others");
+        write("agents/builtin.yaml", &served(", stream: false"));
+        assert_ne!(settings(&[], false), once);
         let off = settings(&[("UWF_BUILTIN_SANDBOX", "off")], true);
         assert_eq!(off.get("sandbox.level").map(String::as_str), Some("off"));
     }
