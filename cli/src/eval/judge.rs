@@ -1,12 +1,14 @@
 //! `uwf-eval judge`: the cases of an evaluation are judged again, by the judges that their tasks have now.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use uwf_eval::load::evaluation;
-use uwf_eval::run::{Again, Judged, judge_again};
+use uwf_eval::run::{Again, JudgeMock, Judged, judge_again};
+use uwf_eval::task::Task;
 use uwf_eval::{EvalError, Evaluation};
 
 use super::args::Judge;
+use super::error::NO_RESULT;
 use super::outcome::{self, Bounds};
 use super::place::Place;
 use super::planning;
@@ -38,10 +40,13 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
         return Err(CliError::user(format!("evaluation {} has no task {}", args.name, other.name))
             .with_hint(format!("there is: {}", names.join(", "))));
     }
-    let mock = args.judge_mock.as_ref().map(|file| planning::script(session, &place, file)).transpose()?;
-    let by = mock.as_ref().map_or_else(String::new, |script| script.hash.clone());
-    let mock = mock.map(|script| script.path.display().to_string());
-    let provider = place.provider(mock.as_deref().or(known.config.judge_mock.as_deref()))?;
+    let typed = args.judge_mock.as_deref().map(|file| planning::absolute(session, file));
+    let mock = typed.or_else(|| known.config.judge_mock.clone());
+    let script =
+        mock.as_deref().map(|file| planning::script(session, &place, Path::new(file))).transpose()?;
+    let copy = script.as_ref().map(|script| script.path.display().to_string());
+    let judge_mock = mock.zip(script).map(|(path, script)| JudgeMock { path, hash: script.hash });
+    let provider = place.provider(copy.as_deref())?;
     (session.catch_signals)(&session.stop);
     let sandbox = place.sandbox(known.config.sandbox.as_deref())?;
     let stop = session.stop.clone();
@@ -52,10 +57,10 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
         tasks: &tasks,
         judging: &judging,
         all: args.all,
-        by: &by,
+        judge_mock,
         parallel: args.parallel.map_or(0, usize::from),
     };
-    let mut count = 0;
+    let (mut count, mut kept) = (0, 0);
     let judged = judge_again(&args.name, &again, &mut |judged| match judged {
         Judged::Case(case) => {
             count += 1;
@@ -63,6 +68,7 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
             session.ui.note(&format!("{}/{} {} {score}", case.task, case.repeat, case.outcome.as_str()));
         }
         Judged::Kept { task, repeat, why } => {
+            kept += 1;
             session.ui.warn(&format!("{task}/{repeat} stays as it was judged: {why}"));
         }
     });
@@ -72,8 +78,20 @@ pub(super) fn judge(session: &mut Session<'_>, args: &Judge) -> Result<u8, CliEr
         return Err(CliError::Said { error, hint, exit: u8::try_from(128 + signal).unwrap_or(1) });
     }
     judged?;
-    if count == 0 && !args.all {
+    if count == 0 && kept == 0 && !args.all {
         session.ui.note("no case was judged: all that can be have a score by these judges; --all judges all");
     }
-    outcome::tell(session, &args.name, &Bounds::of(args.min, args.max_unscored))
+    let exit = outcome::tell(session, &args.name, &Bounds::of(args.min, args.max_unscored))?;
+    if kept == 0 {
+        return Ok(exit);
+    }
+    Err(not_all((kept, known.cases.len()), &tasks))
+}
+
+/// So many of these cases stay as they were judged.
+fn not_all((kept, all): (usize, usize), tasks: &[Task]) -> CliError {
+    let error = format!("no result: {kept} of {all} cases cannot be judged again").into();
+    let paths: Vec<String> = tasks.iter().map(|task| task.path.display().to_string()).collect();
+    let hint = Some(format!("run them anew, by another name: uwf-eval run {} --fresh", paths.join(" ")));
+    CliError::Said { error, hint, exit: NO_RESULT }
 }

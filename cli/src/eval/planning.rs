@@ -189,7 +189,7 @@ pub(super) fn script(session: &Session<'_>, place: &Place, file: &Path) -> Resul
 }
 
 /// A file that was typed, as it is found from anywhere.
-fn absolute(session: &Session<'_>, file: &Path) -> String {
+pub(super) fn absolute(session: &Session<'_>, file: &Path) -> String {
     let path = session.cwd.join(file);
     path.canonicalize().unwrap_or(path).display().to_string()
 }

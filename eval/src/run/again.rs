@@ -3,6 +3,7 @@
 //! Each case is recorded when it is judged, beside the evaluation, as those of one that goes on are: interrupted, what was judged
 //! stays judged. The evaluation is made whole at the end.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -32,10 +33,19 @@ pub struct Again<'a> {
     pub judging: &'a Judging<'a>,
     /// Whether those are judged, too, that have a score by these very judges.
     pub all: bool,
-    /// What judges go by besides their task, as a text: who was judged by the same before an interruption is not judged again.
-    pub by: &'a str,
+    /// The script in the place of judges that are models.
+    pub judge_mock: Option<JudgeMock>,
     /// How many cases are judged side by side; as many as there are processors where it is 0.
     pub parallel: usize,
+}
+
+/// A script in the place of judges that are models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeMock {
+    /// The file, as it is found from anywhere.
+    pub path: String,
+    /// Its text, as a hash.
+    pub hash: String,
 }
 
 /// What came of a case.
@@ -77,11 +87,12 @@ pub fn judge_again(name: &str, again: &Again<'_>, on_case: &mut dyn FnMut(Judged
     };
     thread::scope(|scope| {
         for _ in 0..parallel.clamp(1, evaluation.cases.len().max(1)) {
-            let (sender, cases, next, failed, records) =
-                (sender.clone(), &evaluation.cases, &next, &failed, &records);
+            let (sender, evaluation, next, failed, records) =
+                (sender.clone(), &evaluation, &next, &failed, &records);
+            let cases = &evaluation.cases;
             scope.spawn(move || {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    if let Err(error) = again.case((name, case), records, &sender) {
+                    if let Err(error) = again.case((evaluation, case), records, &sender) {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                         next.store(cases.len(), Ordering::SeqCst);
                     }
@@ -97,11 +108,7 @@ pub fn judge_again(name: &str, again: &Again<'_>, on_case: &mut dyn FnMut(Judged
         return Err(error);
     }
     let mut evaluation = load::evaluation(store, name)?;
-    for known in &mut evaluation.tasks {
-        if let Some(task) = again.task(&known.name) {
-            known.hash.clone_from(&task.hash);
-        }
-    }
+    again.note_judges(&mut evaluation, &records)?;
     ledger::close(store, &records, (evaluation, known))
 }
 
@@ -126,22 +133,73 @@ impl Again<'_> {
         Ok(())
     }
 
+    /// What judges the cases of a task, as a text.
+    fn by(&self, task: &Task) -> String {
+        let script = self.judge_mock.as_ref().map_or("", |script| &script.hash);
+        format!("{} {script}", task.hash)
+    }
+
+    /// Whether the script in the place of models is the one that the evaluation tells.
+    fn is_script_of(&self, evaluation: &Evaluation) -> bool {
+        // That of an imported one is not here, and no reason to judge it by another.
+        if evaluation.imported && self.judge_mock.is_none() {
+            return true;
+        }
+        self.judge_mock.as_ref().map(|script| &script.hash) == evaluation.config.judge_mock_hash.as_ref()
+    }
+
+    /// The evaluation tells by which judges its cases are judged: those of a task, and the script in the place of models, once all
+    /// are judged by them.
+    fn note_judges(&self, evaluation: &mut Evaluation, records: &Records) -> Result<(), EvalError> {
+        let (mut others, mut is_script) = (HashSet::new(), true);
+        for case in &evaluation.cases {
+            let run: EvalRun = get(self.store, &records.run, &case.run)?;
+            if run.outcome == Outcome::Error {
+                continue;
+            }
+            let task = self.task(&case.task);
+            let is_of_task = task.is_some_and(|task| task.hash == run.task_hash);
+            if !is_of_task {
+                others.insert(case.task.clone());
+            }
+            let done = ledger::judged_by(self.store, (&evaluation.name, &case.task, case.repeat))?;
+            is_script &= match (task, done) {
+                (Some(task), Some(done)) => done == self.by(task),
+                _ => self.is_script_of(evaluation),
+            };
+        }
+        for known in evaluation.tasks.iter_mut().filter(|known| !others.contains(&known.name)) {
+            if let Some(task) = self.task(&known.name) {
+                known.hash.clone_from(&task.hash);
+            }
+        }
+        if is_script && !self.is_script_of(evaluation) {
+            let script = self.judge_mock.clone().map(|script| (script.path, script.hash));
+            (evaluation.config.judge_mock, evaluation.config.judge_mock_hash) = script.unzip();
+        }
+        Ok(())
+    }
+
     /// Judges a case, if it is to be judged, and records that.
     fn case(
         &self,
-        (name, case): (&str, &CaseRef),
+        (evaluation, case): (&Evaluation, &CaseRef),
         records: &Records,
         judged: &Sender<Judged>,
     ) -> Result<(), EvalError> {
+        let name = &evaluation.name;
         if self.judging.stop.signal().is_some() {
             return Err(EvalError::Stopped);
         }
         let run: EvalRun = get(self.store, &records.run, &case.run)?;
         let Some(task) = self.task(&case.task) else { return Ok(()) };
-        let by = format!("{} {}", task.hash, self.by);
-        let is_open = run.outcome == Outcome::Unscored || run.task_hash != task.hash;
-        let done = || ledger::judged_by(self.store, (name, &case.task, case.repeat));
-        if run.outcome == Outcome::Error || !(is_open || self.all && done()?.as_ref() != Some(&by)) {
+        let by = self.by(task);
+        let is_open = match ledger::judged_by(self.store, (name, &case.task, case.repeat))? {
+            // It was, before an interruption.
+            Some(done) => done != by,
+            None => self.all || run.task_hash != task.hash || !self.is_script_of(evaluation),
+        };
+        if run.outcome == Outcome::Error || !(is_open || run.outcome == Outcome::Unscored) {
             return Ok(());
         }
         let told = match self.whole(&run) {
@@ -153,7 +211,7 @@ impl Again<'_> {
             Some(whole) => {
                 let run = self.again(records, (run, task), &whole)?;
                 // An imported one keeps the name that it has here.
-                let run = EvalRun { evaluation: name.to_owned(), ..run };
+                let run = EvalRun { evaluation: name.clone(), ..run };
                 let hash = ledger::note(self.store, records, &run, &by)?;
                 Judged::Case(Box::new(run.case(&hash)))
             }

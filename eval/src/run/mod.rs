@@ -37,7 +37,7 @@ use crate::judge::Judging;
 use crate::record::{Evaluation, Records};
 use crate::{EvalError, load};
 
-pub use self::again::{Again, Judged, judge_again};
+pub use self::again::{Again, JudgeMock, Judged, judge_again};
 pub use self::plan::{Plan, PlanError, Planned, Script};
 pub use self::scratch::Scratch;
 pub use self::seed::seed_of;
