@@ -8,12 +8,13 @@ use uwf_engine::home::make_private;
 
 use super::{Silent, Subject};
 use crate::EvalError;
-use crate::task::{TreeError, copy_left};
+use crate::task::{FIXTURE, TreeError, copy_left};
 
 /// Where copies of one case's workspace are made; gone with this.
 pub(super) struct Copies<'a> {
     scratch: TempDir,
     workspace: &'a Path,
+    fixture: PathBuf,
 }
 
 /// A copy, with a directory beside it.
@@ -38,15 +39,28 @@ impl<'a> Copies<'a> {
         let failed = |source| EvalError::Disk { path: root.to_owned(), source };
         make_private(root).map_err(failed)?;
         let scratch = tempfile::Builder::new().prefix(".judge-").tempdir_in(root).map_err(failed)?;
-        Ok(Copies { scratch, workspace: subject.workspace })
+        Ok(Copies { scratch, workspace: subject.workspace, fixture: subject.task.join(FIXTURE) })
     }
 
     /// A fresh one. That a workspace is such that it cannot be copied is an error of the judge that wants it copied.
     pub(super) fn make(&self) -> Result<Copied, Silent> {
+        self.of(self.workspace)
+    }
+
+    /// The same of what the thread began with: the files of its task, or an empty directory.
+    pub(super) fn begin(&self) -> Result<Copied, Silent> {
+        self.of(&self.fixture)
+    }
+
+    fn of(&self, from: &Path) -> Result<Copied, Silent> {
         let failed = |source| EvalError::Disk { path: self.scratch.path().to_owned(), source };
         let dir = TempDir::new_in(self.scratch.path()).map_err(failed)?;
         let copied = Copied { dir };
-        copy_left(self.workspace, &copied.workspace()).map_err(|error| match &error {
+        let made = match from.is_dir() {
+            true => copy_left(from, &copied.workspace()),
+            false => Ok(std::fs::create_dir(copied.workspace()).map_err(failed)?),
+        };
+        made.map_err(|error| match &error {
             TreeError::Io { source, .. } if is_full(source) => Silent::Broken(error.into()),
             TreeError::Io { path, source } => {
                 Silent::Error(format!("the workspace cannot be copied: {}: {source}", path.display()))

@@ -28,6 +28,8 @@ const RECORDED: usize = 4000;
 const SHOWN: usize = 200;
 /// What a process is told that has to end.
 const TERMINATE: usize = 15;
+/// What runs a command that tests.
+const SHELL: &str = "/bin/sh";
 /// The word by which `uwf` runs a program in the sandbox.
 const CONFINED: &str = "run-confined";
 /// The variable with the file that has the record of the thread.
@@ -38,6 +40,13 @@ struct Ran {
     status: Option<i32>,
     stdout: Vec<u8>,
     last_words: String,
+}
+
+impl Ran {
+    /// Whether the shell says that there is no such program, or that it is none.
+    fn is_of_no_program(&self) -> bool {
+        matches!(self.status, Some(126 | 127))
+    }
 }
 
 /// A script: `<entry> <cwd> <thread>` prints `{"score": …, "data": …}`.
@@ -65,19 +74,18 @@ pub(super) fn judge(
     Ok(Said::of(score, bench.keep(&type_, &data)?))
 }
 
-/// The command of `tests`: 1 where it succeeds, else 0.
+/// The command of `tests`: 1 where it succeeds, else 0. That it is not there to be run is the workflow's doing where it is there in
+/// what the thread began with, and the judge's own error where it is not.
 pub(super) fn tests(bench: &Bench<'_>, command: &str, timeout: Duration) -> Result<Said, Silent> {
     let copied = bench.copies.make()?;
     let args = ["-c".to_owned(), command.to_owned()];
     // What tests print says nothing of whether they pass.
-    let ran = run(bench, (&copied, timeout, Heard::Tail), "/bin/sh", &args)?;
-    let passed = match ran.status {
-        Some(126 | 127) | None => {
-            let why = format!("the command cannot be run{}", behind(&ran.last_words));
-            return Err(Silent::Error(why));
-        }
-        Some(status) => status == 0,
-    };
+    let ran = run(bench, (&copied, timeout, Heard::Tail), SHELL, &args)?;
+    if ran.is_of_no_program() && !could_be_run(bench, &args, timeout)? {
+        let why = format!("the command cannot be run, nor where the case began{}", behind(&ran.last_words));
+        return Err(Silent::Error(why));
+    }
+    let passed = ran.status == Some(0);
     let tail = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         let from = text.char_indices().rev().nth(RECORDED - 1).map_or(0, |(at, _)| at);
@@ -88,6 +96,17 @@ pub(super) fn tests(bench: &Bench<'_>, command: &str, timeout: Duration) -> Resu
     });
     let score = if passed { 1.0 } else { 0.0 };
     Ok(Said::of(score, bench.keep(&bench.records.data, &found)?))
+}
+
+/// Whether these words for the shell are of a program that was there when the thread began, whatever it says then.
+fn could_be_run(bench: &Bench<'_>, args: &[String], timeout: Duration) -> Result<bool, Silent> {
+    let copied = bench.copies.begin()?;
+    match run(bench, (&copied, timeout, Heard::Tail), SHELL, args) {
+        Ok(ran) => Ok(!ran.is_of_no_program()),
+        // It ran, if without an end.
+        Err(Silent::Error(_)) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a script printed: its score, none where it gives none, and what it found.
