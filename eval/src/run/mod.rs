@@ -38,6 +38,7 @@ use crate::record::{Evaluation, Records};
 use crate::{EvalError, load};
 
 pub use self::again::{Again, JudgeMock, Judged, judge_again};
+pub use self::lock::oldest_run;
 pub use self::plan::{Plan, PlanError, Planned, Script};
 pub use self::scratch::Scratch;
 pub use self::seed::seed_of;

@@ -37,7 +37,11 @@ pub(super) fn verify(session: &mut Session<'_>) -> Result<u8, CliError> {
 pub(super) fn gc(session: &mut Session<'_>, dry_run: bool, force: bool) -> Result<u8, CliError> {
     let (homes, store) = (session.homes()?, session.store()?);
     let journals = journals::survey(&store, &homes.uwf)?;
-    let how = Collect { dry_run, force, ..gc_roots(&store, &homes.uwf, &journals)? };
+    let how = gc_roots(&store, &homes.uwf, &journals)?;
+    let evaluated = uwf_eval::run::oldest_run(&homes)
+        .map_err(|error| CliError::said("cannot tell which evaluations are run".to_owned(), error))?;
+    let since = how.since.into_iter().chain(evaluated).min();
+    let how = Collect { dry_run, force, since, ..how };
     if let Some(lost) = lost::find(&store)?.filter(|_| !force) {
         return Err(refusal(&store, how, &lost));
     }

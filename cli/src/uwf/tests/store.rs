@@ -57,6 +57,14 @@ fn gc_leaves_what_was_put_since_the_oldest_run_began() {
     let held = ThreadLock::acquire(&place.homes().uwf, &thread, &lost, 1_000).unwrap();
     assert_eq!(place.uwf(&["cas", "gc"]).json()["removed"], 0);
     drop(held);
+    // An evaluation is a run, too.
+    let locks = place.homes().ocas.join("evaluations");
+    std::fs::create_dir_all(&locks).unwrap();
+    let held = std::fs::File::create(locks.join("e.lock")).unwrap();
+    held.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+    held.lock().unwrap();
+    assert_eq!(place.uwf(&["cas", "gc"]).json()["removed"], 0);
+    drop(held);
     assert_eq!(place.uwf(&["cas", "gc"]).json()["removed"], 1);
 }
 
