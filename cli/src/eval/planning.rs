@@ -65,13 +65,13 @@ pub(super) fn typed(
     }
     let name = match &args.name {
         Some(name) => name.clone(),
-        None => free_name(store, &planned[0].task.name)?,
+        None => free_name(store, &planned[0].task.name, 1)?,
     };
     if !is_segment(&name) {
         return Err(CliError::user(format!("an evaluation cannot be called `{name}`"))
             .with_hint("letters, digits, `.`, `_` and `-` alone"));
     }
-    Ok(Plan { name, config, tasks: planned })
+    Ok(Plan { name, is_new: args.name.is_none(), config, tasks: planned })
 }
 
 /// What an evaluation was begun with.
@@ -100,7 +100,7 @@ pub(super) fn begun(
         let who = (mock.as_ref(), config.offline);
         planned.push(plan_task(session, (store, place), (task, &named), who)?);
     }
-    Ok(Plan { name: evaluation.name.clone(), config, tasks: planned })
+    Ok(Plan { name: evaluation.name.clone(), is_new: false, config, tasks: planned })
 }
 
 /// The tasks at these paths; all that is wrong with any of them is told.
@@ -194,9 +194,18 @@ pub(super) fn absolute(session: &Session<'_>, file: &Path) -> String {
     path.canonicalize().unwrap_or(path).display().to_string()
 }
 
-/// The first name of these that no evaluation has: `fix-1`, `fix-2`, …
-fn free_name(store: &Store, task: &str) -> Result<String, CliError> {
+/// Calls what is to be run by the next name that is free: another program took the one that it has between the looking and the
+/// taking.
+pub(super) fn rename(store: &Store, plan: &mut Plan) -> Result<(), CliError> {
+    let task = &plan.tasks[0].task.name;
+    let number = plan.name.strip_prefix(&format!("{task}-")).and_then(|number| number.parse().ok());
+    plan.name = free_name(store, task, number.unwrap_or(0) + 1)?;
+    Ok(())
+}
+
+/// The first name of these that no evaluation has: `fix-1`, `fix-2`, …, from this number on.
+fn free_name(store: &Store, task: &str, from: u64) -> Result<String, CliError> {
     let taken = names(store)?;
-    let free = (1..).map(|number| format!("{task}-{number}")).find(|name| !taken.contains(name));
+    let free = (from..).map(|number| format!("{task}-{number}")).find(|name| !taken.contains(name));
     Ok(free.expect("there is a number for more names than a store holds"))
 }

@@ -3,32 +3,24 @@
 use uwf_engine::config;
 use uwf_eval::run::{Ended, Event, Plan, Runner, run as run_all};
 use uwf_eval::{Case, EvalError, Tokens, load};
+use uwf_store::Store;
 
 use super::args::Run;
 use super::outcome::{self, Bounds};
 use super::place::Place;
 use super::planning;
 use super::progress::Progress;
-use crate::shell::{CliError, Session};
+use crate::shell::{CliError, Session, Ui};
 
 pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError> {
     let (place, store) = Place::of(session)?;
     config::load(&place.homes.uwf)?;
-    let plan = match &args.resume {
-        Some(name) => {
-            let evaluation = load::evaluation(&store, name)?;
-            if evaluation.imported {
-                return Err(EvalError::Imported { name: name.clone() }.into());
-            }
-            planning::begun(session, &store, &evaluation, &place)?
-        }
-        None => planning::typed(session, &store, args, &place)?,
-    };
+    let mut plan = plan(session, &store, args, &place)?;
     (session.catch_signals)(&session.stop);
     session.ui.remarks = !session.ui.is_quiet();
-    session.ui.note(&format!("evaluation {}", plan.name));
     let sandbox = place.sandbox(plan.config.sandbox.as_deref())?;
     let provider = place.provider(plan.config.judge_mock.as_deref())?;
+    let options = plan.config.options.clone();
     let mut progress = Progress::new(session.terminals.err && !session.ui.is_quiet());
     let stop = session.stop.clone();
     let judging = place.judging(&stop, &sandbox, &provider);
@@ -39,7 +31,7 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
         root: &place.root,
         env: &place.env,
         program: &place.program,
-        options: &plan.config.options,
+        options: &options,
         parallel: args.parallel.map_or_else(processors, usize::from),
         snapshots: &snapshots,
         keep: args.keep,
@@ -49,23 +41,30 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
         stop: &stop,
         judging: &judging,
     };
-    let mut bounds_nothing = false;
-    let ended = run_all(&plan, &runner, &mut |event| {
-        progress.tell(&event, &mut session.ui);
-        if let Event::Finished(case) = &event
-            && args.max_cost.is_some()
-            && !bounds_nothing
-            && is_of_unknown_cost(case, &plan)
-        {
-            bounds_nothing = true;
-            progress.clear(&mut session.ui);
-            session.ui.warn("nobody knows what cases cost: --max-cost ends nothing");
-            session.ui.hint(
-                "say it in $UWF_HOME/agents/builtin.yaml, in USD per million tokens: \
-                 prices: { MODEL: { input: 0.25, output: 2 } }",
-            );
+    let mut is_warned = args.max_cost.is_none();
+    let ended = loop {
+        let ended = run_all(&plan, &runner, &mut |event| {
+            if let Event::Began { .. } = &event {
+                session.ui.note(&format!("evaluation {}", plan.name));
+            }
+            progress.tell(&event, &mut session.ui);
+            if let Event::Finished(case) = &event
+                && !is_warned
+                && is_of_unknown_cost(case, &plan)
+            {
+                is_warned = true;
+                progress.clear(&mut session.ui);
+                warn_of_unknown_cost(&mut session.ui);
+            }
+        });
+        match ended {
+            // Another program took the name between the looking and the taking.
+            Err(EvalError::Busy { .. } | EvalError::Taken { .. }) if plan.is_new => {
+                planning::rename(&store, &mut plan)?;
+            }
+            ended => break ended,
         }
-    });
+    };
     progress.clear(&mut session.ui);
     let bounds = Bounds::of(args.min, args.max_unscored);
     told(session, &plan, ended, (&bounds, args.max_cost))
@@ -103,6 +102,13 @@ fn told(
         }
     }
     outcome::tell(session, &plan.name, bounds)
+}
+
+fn warn_of_unknown_cost(ui: &mut Ui<'_>) {
+    ui.warn("nobody knows what cases cost: --max-cost ends nothing");
+    ui.hint(
+        "say it in $UWF_HOME/agents/builtin.yaml, in USD per million tokens: prices: { MODEL: { input: 0.25, output: 2 } }",
+    );
 }
 
 /// Whether a model was paid for a case that nobody knows the cost of. A script costs nothing.

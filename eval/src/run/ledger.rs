@@ -42,6 +42,7 @@ pub(super) fn open(store: &Store, records: &Records, plan: &Plan) -> Result<Eval
     let known = store.vars().get(&evaluation_variable(&plan.name))?;
     let expect = known.map_or(Expect::Absent, |known| Expect::Value(known.value));
     let known = match load::evaluation(store, &plan.name) {
+        Ok(known) if plan.is_new => return Err(EvalError::Taken { name: known.name }),
         // What it was run with elsewhere is not here, though it may be called the same.
         Ok(known) if known.imported => return Err(EvalError::Imported { name: known.name }),
         Ok(known) => {
@@ -320,5 +321,7 @@ mod tests {
         let theirs = Evaluation { imported: true, ..begun(&plan, 1) };
         name(&store, &records, (&theirs, Expect::Absent), Vec::new()).unwrap();
         assert!(matches!(open(&store, &records, &plan), Err(EvalError::Imported { name }) if name == "e"));
+        let plan = Plan { is_new: true, ..plan };
+        assert!(matches!(open(&store, &records, &plan), Err(EvalError::Taken { name }) if name == "e"));
     }
 }

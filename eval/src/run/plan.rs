@@ -17,6 +17,8 @@ use crate::task::Task;
 pub struct Plan {
     /// What the evaluation is called.
     pub name: String,
+    /// Whether nobody has asked for that name, so that nothing that is called so is gone on with.
+    pub is_new: bool,
     /// What is the same for all cases.
     pub config: EvalConfig,
     /// The tasks.
@@ -223,7 +225,7 @@ pub(super) mod tests {
         }));
         let workflow = Hash::of(&uwf_engine::builtin::TEXT, &"w".into());
         let planned = Planned { task, workflow, workflow_name: "w".into(), script: None };
-        (dir, Plan { name: "e".into(), config: config.unwrap(), tasks: vec![planned] })
+        (dir, Plan { name: "e".into(), is_new: false, config: config.unwrap(), tasks: vec![planned] })
     }
 
     #[test]
