@@ -312,6 +312,43 @@ fn judges_that_are_models_vote() {
         (Some(0.5), 3),
         "{judge}"
     );
+    // Another script is another judge, and what is judged by it says so.
+    let other =
+        site.write("other.yaml", &format!("turns: [{{ content: \"{}\" }}]\n", vote.replace("0.5", "0.25")));
+    let judged = eval(&site, &["judge", "voted", "--judge-mock", &other]).ok();
+    assert_eq!(judged.err.matches("double/1").count(), 1, "{}", judged.err);
+    let shown = eval(&site, &["show", "voted"]).ok().json();
+    assert_eq!(shown["cases"][0]["judges"][5]["score"].as_f64(), Some(0.25), "{shown}");
+    for script in [None, Some(&other)] {
+        let args = script.map(|script| ["--judge-mock", script]).into_iter().flatten();
+        let again = eval(&site, &["judge", "voted"].into_iter().chain(args).collect::<Vec<_>>()).ok();
+        assert!(again.err.contains("no case was judged"), "{}", again.err);
+    }
+    site.verify();
+}
+
+#[test]
+fn two_that_begin_at_once_have_a_name_each() {
+    let site = Site::new();
+    double(&site);
+    let args = ["run", "double", "--offline", "--fresh", "-q"];
+    let begin = || command(&site, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun: Vec<_> = (0..4).map(|_| begin()).collect();
+    let said = begun.into_iter().map(|child| Said::of(child.wait_with_output().unwrap()).ok().json());
+    let mut names: Vec<String> = said.map(|view| view["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["double-1", "double-2", "double-3", "double-4"]);
+    site.verify();
+}
+
+#[test]
+fn workspaces_that_are_to_stay_stay_whoever_goes_on() {
+    let site = Site::new();
+    double(&site);
+    eval(&site, &["run", "double", "--offline", "--keep", "--name", "n"]).ok();
+    eval(&site, &["run", "--resume", "n"]).ok();
+    eval(&site, &["run", "double", "--offline", "--name", "n", "--count", "2"]).ok();
+    assert!([1, 2].iter().all(|case| workspaces(&site).join(format!("n/double/{case}")).is_dir()));
     site.verify();
 }
 

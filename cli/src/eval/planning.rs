@@ -47,6 +47,7 @@ pub(super) fn typed(
         judge_mock: args.who.judge_mock.as_deref().map(|file| absolute(session, file)),
         judge_mock_hash: judge_mock.map(|script| script.hash),
         fresh: args.fresh,
+        keep: args.keep,
         settings: place.settings(&options, is_scripted)?,
         options: ThreadOptions {
             mock: args.who.mock.as_deref().map(|file| absolute(session, file)),

@@ -67,17 +67,29 @@ pub(super) fn run(session: &mut Session<'_>, args: &Run) -> Result<u8, CliError>
     };
     progress.clear(&mut session.ui);
     let bounds = Bounds::of(args.min, args.max_unscored);
-    told(session, &plan, ended, (&bounds, args.max_cost))
+    told(session, &plan, ended, (&bounds, args))
+}
+
+/// What is to be run, as it was typed or begun.
+fn plan(session: &mut Session<'_>, store: &Store, args: &Run, place: &Place) -> Result<Plan, CliError> {
+    let Some(name) = &args.resume else { return planning::typed(session, store, args, place) };
+    let evaluation = load::evaluation(store, name)?;
+    if evaluation.imported {
+        return Err(EvalError::Imported { name: name.clone() }.into());
+    }
+    planning::begun(session, store, &evaluation, place)
 }
 
 fn told(
     session: &mut Session<'_>,
     plan: &Plan,
     ended: Result<Ended, EvalError>,
-    (bounds, max_cost): (&Bounds, Option<f64>),
+    (bounds, args): (&Bounds, &Run),
 ) -> Result<u8, CliError> {
-    let most = max_cost.map(|most| format!(" --max-cost {most}")).unwrap_or_default();
-    let go_on = format!("uwf-eval run --resume {}{most}", plan.name);
+    let most = args.max_cost.map(|most| format!(" --max-cost {most}")).unwrap_or_default();
+    // That it was begun so is known.
+    let keep = if args.keep && args.resume.is_some() { " --keep" } else { "" };
+    let go_on = format!("uwf-eval run --resume {}{keep}{most}", plan.name);
     let ended = ended.map_err(|error| {
         let begun =
             !matches!(error, EvalError::Busy { .. } | EvalError::Plan(_) | EvalError::Imported { .. });
@@ -98,7 +110,7 @@ fn told(
         }
         Ended::OutOfMoney => {
             session.ui.warn("not all cases were run: those that were have cost what all may");
-            session.ui.hint(&format!("go on with: uwf-eval run --resume {} --max-cost USD", plan.name));
+            session.ui.hint(&format!("go on with: uwf-eval run --resume {}{keep} --max-cost USD", plan.name));
         }
     }
     outcome::tell(session, &plan.name, bounds)

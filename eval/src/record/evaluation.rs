@@ -68,6 +68,9 @@ pub struct EvalConfig {
     /// Whether threads of other evaluations are not taken, whoever goes on with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// Whether workspaces stay where they are once their case is recorded, whoever goes on with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
     /// What is configured and not typed, by its name: who plays, where models are served, what commands may reach.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,

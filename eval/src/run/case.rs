@@ -41,6 +41,8 @@ pub(super) struct Work<'a> {
     pub(super) before: Hash,
     /// Whether no thread of another evaluation is taken.
     pub(super) fresh: bool,
+    /// Whether the workspace stays where it is.
+    pub(super) keep: bool,
 }
 
 /// A thread that has come to its end, one way or another.
@@ -103,7 +105,7 @@ impl Work<'_> {
         judged(&case);
         ledger::finish(self.runner.store, self.records, (&run, hash, found), sample)?;
         // What cannot be made again is all that there is of it, and an error may be gone on with.
-        if !self.runner.keep && run.left.is_some() && run.outcome != Outcome::Error {
+        if !self.keep && run.left.is_some() && run.outcome != Outcome::Error {
             workspace::remove(&ran.workspace).ok();
         }
         Ok(Some(case))

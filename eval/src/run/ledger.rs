@@ -59,6 +59,7 @@ pub(super) fn open(store: &Store, records: &Records, plan: &Plan) -> Result<Eval
     if let Some(known) = known {
         (evaluation.started_at, evaluation.cases) = (known.started_at, known.cases);
         evaluation.config.fresh |= known.config.fresh;
+        evaluation.config.keep |= known.config.keep;
     }
     name(store, records, (&evaluation, expect), Vec::new())?;
     Ok(evaluation)

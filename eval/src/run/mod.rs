@@ -62,7 +62,7 @@ pub struct Runner<'a> {
     pub parallel: usize,
     /// What of workspaces is kept, and what never is.
     pub snapshots: &'a Options,
-    /// Whether workspaces stay where they are once their case is recorded.
+    /// Whether workspaces stay where they are once their case is recorded; so they do where the evaluation was begun so.
     pub keep: bool,
     /// How often a case is tried again whose infrastructure failed.
     pub retries: u32,
@@ -133,12 +133,12 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
         ledger::reopen(runner.store, &records, evaluation.clone())?;
     }
     let known = load::hash_of(runner.store, &plan.name)?;
-    let fresh = runner.fresh || evaluation.config.fresh;
+    let (fresh, keep) = (runner.fresh || evaluation.config.fresh, runner.keep || evaluation.config.keep);
     let fixtures = plan.tasks.iter().map(|planned| workspace::capture_fixture(runner, &planned.task));
     let fixtures: Vec<_> = fixtures.collect::<Result<_, _>>()?;
     let parallel = runner.parallel.clamp(1, waiting.len().max(1));
     let pool = Pool::new(parallel, recorded.iter().filter_map(Case::paid).sum());
-    if !runner.keep {
+    if !keep {
         workspace::remove_recorded(runner, &plan.name, &evaluation);
     }
     let before = recorded.into_iter().filter(|case| case.outcome != Outcome::Error).collect();
@@ -152,7 +152,7 @@ pub fn run(plan: &Plan, runner: &Runner<'_>, on_event: &mut dyn FnMut(Event)) ->
                 while let Some((slot, room)) = pool.take(waiting, runner) {
                     let planned = &plan.tasks[slot.task];
                     let before = fixtures[slot.task];
-                    let work = case::Work { plan, planned, runner, records: &records, before, fresh };
+                    let work = case::Work { plan, planned, runner, records: &records, before, fresh, keep };
                     let judged = |case: &Case| {
                         pool.judged(case, slot);
                         drop(room);

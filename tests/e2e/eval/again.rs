@@ -179,3 +179,43 @@ fn a_workspace_that_nobody_can_copy_or_keep_is_the_trouble_of_its_case_alone() {
     }
     site.verify();
 }
+
+#[test]
+fn tests_that_a_workflow_has_removed_fail_and_those_that_were_never_there_say_nothing() {
+    let site = Site::new();
+    task_that_runs(&site, "removes", "rm test.sh");
+    let tests = |command: &str| format!("  - {{ name: tests, builtin: true, command: '{command}' }}\n");
+    judged(&site, "removes", &tests("sh test.sh"));
+    eval(&site, &["run", "removes", "--offline", "--name", "n"]).ok();
+    let scored = |site: &Site| {
+        let case = case(site, "n");
+        (case["outcome"].as_str().unwrap().to_owned(), case["score"].as_f64())
+    };
+    assert_eq!(scored(&site), ("scored".to_owned(), Some(0.0)));
+    judged(&site, "removes", &tests("./test.sh || exec no-such-program"));
+    let none = eval(&site, &["judge", "n"]);
+    assert_eq!((none.code, scored(&site)), (3, ("unscored".to_owned(), None)), "{}", none.err);
+    judged(&site, "removes", &tests("kill -9 $$"));
+    for sandbox in ["strict", "off"] {
+        let judge = ["judge", "n", "--all"];
+        let ran = command(&site, &judge).env("UWF_BUILTIN_SANDBOX", sandbox).output().unwrap();
+        assert_eq!((Said::of(ran).code, scored(&site)), (0, ("scored".to_owned(), Some(0.0))), "{sandbox}");
+    }
+}
+
+#[test]
+fn who_cannot_judge_all_again_does_not_say_that_these_judges_did() {
+    let site = Site::new();
+    let key = "sk-123456789";
+    task_that_runs(&site, "leaks", &format!("echo {key} > left"));
+    judged(&site, "leaks", "  - { name: tests, builtin: true, command: 'true' }\n");
+    let ran = command(&site, &["run", "leaks", "--offline", "--name", "n"]).env("MY_API_KEY", key).output();
+    Said::of(ran.unwrap()).ok();
+    let known = |site: &Site| eval(site, &["report", "n"]).ok().json()["tasks"][0]["hash"].clone();
+    let before = known(&site);
+    judged(&site, "leaks", "  - { name: tests, builtin: true, command: 'false' }\n");
+    let kept = eval(&site, &["judge", "n"]);
+    assert_eq!(kept.code, 3, "{}", kept.err);
+    assert!(kept.err.contains("error: no result: 1 of 1 cases cannot be judged again\n"), "{}", kept.err);
+    assert_eq!((known(&site), case(&site, "n")["score"].as_f64()), (before, Some(1.0)));
+}
