@@ -1,5 +1,8 @@
 //! The queue against a real Postgres.
 
+mod attempts;
+mod wishes;
+
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -64,6 +67,13 @@ fn set(connection: &mut Connection, thread: &ThreadId, what: &str) {
 /// The lease of a thread is over, and nobody has noticed.
 fn lapse(connection: &mut Connection, thread: &ThreadId) {
     set(connection, thread, "lease_until = clock_timestamp() - interval '1 s'");
+}
+
+/// State, status, the status that its tags tell, and what is wished.
+fn row(at: &mut Connection, thread: &ThreadId) -> [Option<String>; 4] {
+    let sql = "SELECT state, status, tags ->> 'status', wish FROM uwf.thread WHERE id = $1";
+    let row = at.client().query_one(sql, &[&thread.as_str()]).unwrap();
+    [0, 1, 2, 3].map(|column| row.get(column))
 }
 
 #[test]
@@ -165,154 +175,6 @@ fn who_has_lost_the_lease_is_refused_everywhere() {
 }
 
 #[test]
-fn too_many_attempts_without_progress_make_a_dead_letter() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms { max_attempts: 2, ..Terms::default() });
-    let lost = |at: &mut Connection| {
-        let lease = one(at, &short("w")).unwrap().lease;
-        thread::sleep(Duration::from_millis(60));
-        (lease, reap(at).unwrap()[0].is_dead)
-    };
-    assert!(!lost(&mut at).1);
-    // Progress begins the count again.
-    let lease = one(&mut at, &short("w")).unwrap().lease;
-    let team = at.team().to_owned();
-    made_progress(at.client(), &team, &lease).unwrap();
-    thread::sleep(Duration::from_millis(60));
-    assert!(!reap(&mut at).unwrap()[0].is_dead);
-    assert!(!lost(&mut at).1);
-    assert!(lost(&mut at).1);
-    assert_eq!((state(&mut at, &thread).as_str(), one(&mut at, &claimant("w"))), ("dead", None));
-    let reason = "SELECT reason FROM uwf.thread";
-    let reason: String = at.client().query_one(reason, &[]).unwrap().get(0);
-    assert_eq!(reason, "2 workers in a row were not heard of any more while they had it; the last one was w");
-    assert_eq!(retry(&mut at, &thread).unwrap(), Wished::Done);
-    assert_eq!(one(&mut at, &claimant("w")).unwrap().attempt, 1);
-    let not_dead = Wished::NotNow { state: "leased".into(), status: "idle".into() };
-    assert_eq!(retry(&mut at, &thread).unwrap(), not_dead);
-}
-
-#[test]
-fn what_failed_waits_and_what_was_handed_back_does_not() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms { max_attempts: 2, ..Terms::default() });
-    let first = one(&mut at, &claimant("w")).unwrap();
-    assert!(!hand_back(&mut at, "w", &first.lease, &HandBack::Drained).unwrap());
-    let again = one(&mut at, &claimant("w")).unwrap();
-    assert_eq!((again.lease.fence, again.attempt), (2, 1));
-    let failed = HandBack::Failed("the model is gone".into());
-    assert!(!hand_back(&mut at, "w", &again.lease, &failed).unwrap());
-    assert_eq!((state(&mut at, &thread).as_str(), one(&mut at, &claimant("w"))), ("ready", None));
-    let row = at.client().query_one(
-        "SELECT extract(epoch FROM ready_at - clock_timestamp())::float8, reason FROM uwf.thread",
-        &[],
-    );
-    let (delay, reason): (f64, String) = row.map(|row| (row.get(0), row.get(1))).unwrap();
-    assert!((1.0..2.1).contains(&delay), "{delay}");
-    assert_eq!(reason, "the model is gone");
-    set(&mut at, &thread, "ready_at = clock_timestamp()");
-    let last = one(&mut at, &claimant("w")).unwrap();
-    assert!(hand_back(&mut at, "w", &last.lease, &failed).unwrap());
-    assert_eq!(state(&mut at, &thread), "dead");
-}
-
-#[test]
-fn budgets_of_a_thread_and_of_the_team_end_its_steps() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
-    set(&mut at, &thread, "cost_usd = 1.5");
-    assert_eq!(one(&mut at, &claimant("w")), None);
-    set(&mut at, &thread, "cost_usd = 1.4");
-    assert!(!is_spent(&mut at).unwrap());
-    at.client()
-        .batch_execute(
-            "UPDATE uwf.team SET budget_usd = 10, budget_period = 'day';
-             INSERT INTO uwf.event (team, kind, data) VALUES ('default', 'step', '{\"cost_usd\": 4}'), ('default', 'step', '{\"cost_usd\": 6}');",
-        )
-        .unwrap();
-    assert!(is_spent(&mut at).unwrap());
-    assert_eq!(one(&mut at, &claimant("w")), None);
-    // Tomorrow there is more.
-    at.client().batch_execute("UPDATE uwf.event SET at = at - interval '1 day'").unwrap();
-    assert_eq!(one(&mut at, &claimant("w")).unwrap().max_cost_usd, Some(1.5));
-    at.client().batch_execute("UPDATE uwf.team SET budget_period = NULL").unwrap();
-    assert!(is_spent(&mut at).unwrap());
-}
-
-#[test]
-fn who_has_cost_what_it_may_goes_on_with_a_higher_limit_alone() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
-    let to = |most| Resumption { max_cost_usd: Some(most), ..Resumption::default() };
-    for state_then in ["paused", "dead", "held", "waiting"] {
-        set(&mut at, &thread, &format!("state = '{state_then}', cost_usd = 1.5, max_cost_usd = 1.5"));
-        for how in [Resumption::default(), answered("go on"), to(1.0)] {
-            let error = resume(&mut at, &thread, how).unwrap_err();
-            assert!(error.to_string().contains("has cost $1.5000, and may cost $1"), "{error}");
-            assert!(error.hint_at("team").unwrap().contains("--remote team --max-cost USD"));
-        }
-        assert_eq!(state(&mut at, &thread), state_then);
-        assert_eq!(resume(&mut at, &thread, to(2.0)).unwrap(), Wished::Done);
-        let claim = one(&mut at, &claimant("w")).unwrap();
-        assert_eq!(claim.max_cost_usd, Some(2.0));
-        hand_back(&mut at, "w", &claim.lease, &HandBack::Drained).unwrap();
-    }
-    set(&mut at, &thread, "state = 'dead', cost_usd = 2");
-    assert!(retry(&mut at, &thread).is_err());
-}
-
-#[test]
-fn attempts_that_have_used_up_the_limit_have_the_thread_wait_for_a_higher_one() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms { max_cost_usd: Some(1.5), ..Terms::default() });
-    let is_given_back = |at: &mut Connection, lease: &Lease| {
-        assert!(!hand_back(at, "w", lease, &HandBack::Failed("no model".into())).unwrap());
-    };
-    let is_freed = |at: &mut Connection, lease: &Lease| {
-        lapse(at, &lease.thread);
-        assert!(!reap(at).unwrap()[0].is_dead);
-    };
-    for (leave, most) in [(&is_given_back as &dyn Fn(&mut Connection, &Lease), 2.0), (&is_freed, 3.0)] {
-        let lease = one(&mut at, &claimant("w")).unwrap().lease;
-        set(&mut at, &thread, "cost_usd = max_cost_usd");
-        leave(&mut at, &lease);
-        assert_eq!(state(&mut at, &thread), "paused");
-        let reason = at.client().query_one("SELECT reason FROM uwf.thread", &[]).unwrap();
-        let reason: String = reason.get(0);
-        assert!(reason.starts_with("its steps have cost $") && reason.contains(" of $"), "{reason}");
-        let higher = Resumption { max_cost_usd: Some(most), ..Resumption::default() };
-        assert_eq!(resume(&mut at, &thread, higher).unwrap(), Wished::Done);
-    }
-    assert_eq!(one(&mut at, &claimant("w")).unwrap().max_cost_usd, Some(3.0));
-}
-
-#[test]
-fn a_text_is_for_a_thread_that_asks_and_for_no_other() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms::default());
-    for state_then in ["paused", "dead", "held"] {
-        set(&mut at, &thread, &format!("state = '{state_then}', answer = 'of before'"));
-        let error = resume(&mut at, &thread, answered("go on")).unwrap_err();
-        assert!(error.to_string().contains("has asked nothing, so it cannot be answered"), "{error}");
-        assert!(error.hint_at("team").unwrap().contains("--remote team` has it go on, without `-p`"));
-        assert_eq!(state(&mut at, &thread), state_then);
-        assert_eq!(resume(&mut at, &thread, Resumption::default()).unwrap(), Wished::Done);
-        let claim = one(&mut at, &claimant("w")).unwrap();
-        assert_eq!(claim.answer, None);
-        hand_back(&mut at, "w", &claim.lease, &HandBack::Drained).unwrap();
-    }
-    // Whoever has written it: nobody is told what was not asked for.
-    set(&mut at, &thread, "answer = 'unasked'");
-    assert_eq!(one(&mut at, &claimant("w")).unwrap().answer, None);
-}
-
-#[test]
 fn a_row_that_is_no_thread_is_dead_and_in_no_other_ones_way() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
@@ -354,70 +216,6 @@ fn a_row_that_is_no_thread_is_dead_and_in_no_other_ones_way() {
 }
 
 #[test]
-fn whoever_wants_something_of_a_thread_waits_for_no_worker_that_is_gone() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let abandoned = |at: &mut Connection, n: u64, wished: Option<Wish>| {
-        let thread = ready(at, n, &Terms::default());
-        let claim = one(at, &claimant("gone")).unwrap();
-        assert_eq!(claim.lease.thread, thread);
-        if let Some(wished) = wished {
-            wish(at, &thread, wished, 7).unwrap();
-        }
-        lapse(at, &thread);
-        thread
-    };
-    let thread = abandoned(&mut at, 1, None);
-    assert_eq!(wish(&mut at, &thread, Wish::Pause, 7).unwrap(), Wished::Done);
-    assert_eq!(state(&mut at, &thread), "paused");
-    let thread = abandoned(&mut at, 2, Some(Wish::Pause));
-    assert_eq!(resume(&mut at, &thread, Resumption::default()).unwrap(), Wished::Done);
-    assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), Wished::Done);
-    for wished in [None, Some(Wish::Cancel)] {
-        let thread = abandoned(&mut at, wished.map_or(3, |_| 4), wished);
-        assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), Wished::Done);
-        let cancelled = [Some("done"), Some("cancelled"), Some("cancelled"), None];
-        assert_eq!(row(&mut at, &thread), cancelled.map(|word| word.map(str::to_owned)));
-    }
-}
-
-#[test]
-fn a_pause_takes_no_cancel_back() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms::default());
-    let lease = one(&mut at, &claimant("w")).unwrap().lease;
-    let asked = Wished::Asked { worker: Some("w".into()) };
-    assert_eq!(wish(&mut at, &thread, Wish::Pause, 7).unwrap(), asked);
-    assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
-    let error = wish(&mut at, &thread, Wish::Pause, 7).unwrap_err().to_string();
-    assert!(error.contains("is being cancelled, so it cannot be paused"), "{error}");
-    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap().held[0].wish, Some(Wish::Cancel));
-}
-
-#[test]
-fn a_step_that_fills_every_disk_is_not_begun_without_end() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let thread = ready(&mut at, 1, &Terms { max_attempts: 2, ..Terms::default() });
-    let mut left = |why: HandBack| {
-        set(&mut at, &thread, "ready_at = clock_timestamp()");
-        let claim = one(&mut at, &claimant("w")).unwrap();
-        assert_eq!(claim.attempt, 1);
-        hand_back(&mut at, "w", &claim.lease, &why).unwrap()
-    };
-    for _ in 0..19 {
-        assert!(!left(HandBack::Stranded("No space left on device".into())));
-        // To have no directory for it is something else.
-        assert!(!left(HandBack::Elsewhere("no such root".into())));
-    }
-    assert!(left(HandBack::Stranded("No space left on device".into())));
-    assert_eq!(retry(&mut at, &thread).unwrap(), Wished::Done);
-    let claim = one(&mut at, &claimant("w")).unwrap();
-    assert!(!hand_back(&mut at, "w", &claim.lease, &HandBack::Stranded("full".into())).unwrap());
-}
-
-#[test]
 fn what_nobody_may_claim_neither_waits_nor_is_waited_for() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
@@ -436,42 +234,6 @@ fn what_nobody_may_claim_neither_waits_nor_is_waited_for() {
     assert!(is_there("UPDATE uwf.team SET budget_usd = NULL"));
     assert!(!is_there("UPDATE uwf.thread SET cost_usd = 2"));
     assert!(is_there("UPDATE uwf.thread SET max_cost_usd = NULL"));
-}
-
-#[test]
-fn a_wish_is_obeyed_at_once_or_told_to_the_worker() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let [one_ready, run, lost, waiting] = [1, 2, 3, 4].map(|n| match n {
-        4 => pushed(&mut at, n, "suspended"),
-        _ => ready(&mut at, n, &Terms { priority: i32::try_from(n).unwrap(), ..Terms::default() }),
-    });
-    assert_eq!(wish(&mut at, &one_ready, Wish::Pause, 7).unwrap(), Wished::Done);
-    assert_eq!(state(&mut at, &one_ready), "paused");
-    assert_eq!(wish(&mut at, &one_ready, Wish::Cancel, 7).unwrap(), Wished::Done);
-    assert_eq!(wish(&mut at, &one_ready, Wish::Cancel, 7).unwrap(), Wished::Done);
-    let ended = Wished::NotNow { state: "done".into(), status: "cancelled".into() };
-    assert_eq!(wish(&mut at, &one_ready, Wish::Pause, 7).unwrap(), ended);
-    assert_eq!(resume(&mut at, &one_ready, Resumption::default()).unwrap(), ended);
-    let claims = [(); 2].map(|()| one(&mut at, &claimant("w")).unwrap());
-    for thread in [run, lost] {
-        let asked = Wished::Asked { worker: Some("w".into()) };
-        assert_eq!(wish(&mut at, &thread, Wish::Cancel, 7).unwrap(), asked);
-    }
-    let lease = claims.iter().find(|claim| claim.lease.thread == run).unwrap().lease;
-    assert_eq!(heartbeat(&mut at, &claimant("w"), &[lease]).unwrap().held[0].wish, Some(Wish::Cancel));
-    // Whoever cannot be told any more has it no longer either.
-    lapse(&mut at, &lost);
-    assert_eq!(reap(&mut at).unwrap().len(), 1);
-    let tags = "SELECT status, tags ->> 'status', tags ->> 'completedAt' FROM uwf.thread WHERE id = $1";
-    let row = at.client().query_one(tags, &[&lost.as_str()]).unwrap();
-    assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), ("cancelled", "cancelled"));
-    assert!(row.get::<_, &str>(2).parse::<u64>().unwrap() > 1_600_000_000_000);
-    assert_eq!(submit(&mut at, &waiting, &Terms::default()).unwrap(), Submitted::Is("waiting".into()));
-    assert_eq!(resume(&mut at, &waiting, answered("the second one")).unwrap(), Wished::Done);
-    let claim = one(&mut at, &claimant("w")).unwrap();
-    assert_eq!((claim.lease.thread, claim.answer.as_deref()), (waiting, Some("the second one")));
-    assert_eq!(wish(&mut at, &ThreadId::new(9), Wish::Pause, 7).unwrap(), Wished::Unknown);
 }
 
 #[test]
@@ -519,74 +281,6 @@ fn workers_are_seen_while_they_are_there() {
     assert_eq!((row.get::<_, &str>(0), row.get::<_, i32>(1), row.get::<_, i32>(2)), ("draining", 3, 4));
     go(&mut at, "w").unwrap();
     assert_eq!(at.client().query("SELECT 1 FROM uwf.worker", &[]).unwrap().len(), 0);
-}
-
-/// State, status, the status that its tags tell, and what is wished.
-fn row(at: &mut Connection, thread: &ThreadId) -> [Option<String>; 4] {
-    let sql = "SELECT state, status, tags ->> 'status', wish FROM uwf.thread WHERE id = $1";
-    let row = at.client().query_one(sql, &[&thread.as_str()]).unwrap();
-    [0, 1, 2, 3].map(|column| row.get(column))
-}
-
-#[test]
-fn what_is_to_be_cancelled_is_that_however_its_worker_leaves_it() {
-    let Some(postgres) = Postgres::start() else { return };
-    let mut at = postgres.connection();
-    let cancelled =
-        [Some("done"), Some("cancelled"), Some("cancelled"), None].map(|word| word.map(str::to_owned));
-    let mut next = 0;
-    let mut leave = |leave: &dyn Fn(&mut Connection, &Lease)| {
-        next += 1;
-        let thread = ready(&mut at, next, &Terms::default());
-        let lease = one(&mut at, &claimant("a")).unwrap().lease;
-        assert_eq!(
-            wish(&mut at, &thread, Wish::Cancel, 7).unwrap(),
-            Wished::Asked { worker: Some("a".into()) }
-        );
-        leave(&mut at, &lease);
-        row(&mut at, &thread)
-    };
-    for why in [HandBack::Drained, HandBack::Failed("no".into()), HandBack::Elsewhere("no".into())] {
-        assert_eq!(leave(&|at, lease| assert!(!hand_back(at, "a", lease, &why).unwrap())), cancelled);
-    }
-    for settled in [Settled::Dead, Settled::Paused, Settled::Waiting] {
-        let how = (settled, Some("why"));
-        assert_eq!(leave(&|at, lease| assert!(!settle(at, "a", lease, how).unwrap())), cancelled);
-    }
-    let ended = leave(&|at, lease| assert!(!settle(at, "a", lease, (Settled::Done, None)).unwrap()));
-    assert_eq!(ended, [Some("done"), Some("idle"), None, None].map(|word| word.map(str::to_owned)));
-    let to = |tags: &[(&str, &str)]| RemoteHead {
-        head: "0000000000002".parse().unwrap(),
-        tags: tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-        variables: vec![],
-    };
-    for (wanted, tags, found) in [
-        ("leased", &[][..], "cancelled"),
-        ("waiting", &[("status", "suspended")], "cancelled"),
-        ("dead", &[], "cancelled"),
-        ("done", &[("status", "end")], "end"),
-    ] {
-        let to = to(tags);
-        let row = leave(&|at, lease| {
-            let step = Advance {
-                lease: *lease,
-                worker: "a",
-                from: HEAD.parse().unwrap(),
-                to: &to,
-                played: None,
-                role: None,
-                state: wanted,
-                reason: Some("why"),
-                cost_usd: 0.5,
-                tokens: 1,
-                next_lease: Duration::from_secs(60),
-                kept: None,
-            };
-            assert_eq!(advance(at, &step).unwrap(), "done");
-            assert_eq!(advance(at, &step).unwrap(), "done", "whose answer was lost");
-        });
-        assert_eq!(row, [Some("done"), Some(found), Some(found), None].map(|word| word.map(str::to_owned)));
-    }
 }
 
 #[test]
