@@ -214,7 +214,7 @@ pub(super) struct Who {
 /// Judge an evaluation's cases again; no thread is run
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "The judges are those that the tasks have now. Judged are cases without a score, and those that other judges\njudged; --all judges the others, too. What was found before stays in the store. Interrupted, the same\ncommand judges the rest. A case that cannot be judged again, since what it left was not kept as a\nwhole, stays as it was: exit 3.\n\nExamples:\n  uwf-eval judge double-1\n  uwf-eval judge double-1 --all -j 4\n  uwf-eval judge double-1 --judge-mock verdicts.yaml"
+    after_long_help = "The judges are those that the tasks have now. Judged are cases without a score, and those that other judges\njudged; --all judges the others, too. What was found before stays in the store. Interrupted, the same\ncommand judges the rest. A case that cannot be judged again, since its thread is gone or what it left was\nnot kept as a whole, stays as it was: exit 3.\n\nExamples:\n  uwf-eval judge double-1\n  uwf-eval judge double-1 --all -j 4\n  uwf-eval judge double-1 --judge-mock verdicts.yaml"
 )]
 pub(super) struct Judge {
     /// The evaluation

@@ -87,8 +87,7 @@ fn told(
     (bounds, args): (&Bounds, &Run),
 ) -> Result<u8, CliError> {
     let most = args.max_cost.map(|most| format!(" --max-cost {most}")).unwrap_or_default();
-    // That it was begun so is known.
-    let keep = if args.keep && args.resume.is_some() { " --keep" } else { "" };
+    let keep = if args.keep { " --keep" } else { "" };
     let go_on = format!("uwf-eval run --resume {}{keep}{most}", plan.name);
     let ended = ended.map_err(|error| {
         let begun =

@@ -57,15 +57,17 @@ impl Work<'_> {
         Ok(begun)
     }
 
-    /// Whether a thread whose infrastructure failed before may yet come to its end.
+    /// Whether a thread whose infrastructure failed before may yet come to its end. How long that was away is none of its time.
     fn has_left(&self, thread: &ThreadId, workspace: &Path) -> bool {
         let (store, limits) = (self.runner.store, &self.planned.task.limits);
-        let has_left = |so_far: Measured| {
-            so_far.seconds < limits.timeout.as_secs_f64() && so_far.steps < u64::from(limits.max_steps)
+        let has_left = || -> Result<bool, ThreadError> {
+            let steps = thread::chain(store, &thread::head(store, thread)?.hash)?.steps;
+            let seconds: f64 = steps.iter().map(|(_, step)| step.worked()).sum();
+            Ok(seconds < limits.timeout.as_secs_f64() && (steps.len() as u64) < u64::from(limits.max_steps))
         };
         workspace.is_dir()
             && !matches!(standing(store, thread), Err(_) | Ok(Standing::Halted(_)))
-            && Measured::of(store, thread).is_ok_and(has_left)
+            && has_left().unwrap_or(false)
     }
 
     /// What there is to go on with of a thread that was left. Where going on may change what comes of it, the case begins anew by
