@@ -36,9 +36,9 @@ pub struct Restored {
 }
 
 /// Writes the journals that the remote has of a thread into files below `home`, and fetches the nodes that they name, which are
-/// `known` to be there then. `standing` is how the thread was brought here. What an earlier run has left here is forgotten:
-/// the remote has all that had an effect; so are journals of where it stood before. A line that is not complete is cut off here and there. Whoever calls this holds the
-/// lock of the thread.
+/// `known` to be there then. `standing` is how the thread was brought here. What an earlier run has left here is forgotten: the
+/// remote has all that had an effect. So are journals of where the thread stood before. A line that is not complete is cut off
+/// here and there. Whoever calls this holds the lock of the thread.
 ///
 /// # Errors
 /// [`FleetError::LeaseLost`], a row or a node is not what it must be, the files cannot be written, or the connection was lost.

@@ -220,7 +220,8 @@ fn again(
     standing.check_answer(thread, answer)?;
     transaction.execute(
         "UPDATE uwf.thread SET state = 'ready', attempts = 0, reason = NULL, wish = NULL,
-             answer = CASE status WHEN 'suspended' THEN coalesce($3, answer) END, max_cost_usd = coalesce($4, max_cost_usd), ready_at = clock_timestamp(), updated = clock_timestamp()
+             answer = CASE status WHEN 'suspended' THEN coalesce($3, answer) END,
+             max_cost_usd = coalesce($4, max_cost_usd), ready_at = clock_timestamp(), updated = clock_timestamp()
          WHERE team = $1 AND id = $2",
         &[&team, &thread.as_str(), &answer, &max_cost_usd],
     )?;

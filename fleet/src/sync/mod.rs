@@ -163,9 +163,9 @@ impl Row {
             .read_only(true)
             .start()?;
         let Some(standing) = heads::read(&mut at, team, thread)? else { return Ok(None) };
-        let sql =
-            "SELECT state, worker, fence, coalesce(lease_until < clock_timestamp(), false) FROM uwf.thread
-                   WHERE team = $1 AND id = $2";
+        let sql = "
+            SELECT state, worker, fence, coalesce(lease_until < clock_timestamp(), false) FROM uwf.thread
+            WHERE team = $1 AND id = $2";
         let row = at.query_one(sql, &[&team, &thread.as_str()])?;
         let (state, worker, fence, has_lapsed) = (row.get(0), row.get(1), row.get(2), row.get(3));
         Ok(Some(Row { standing, state, has_lapsed, worker, fence }))
