@@ -1,5 +1,6 @@
 //! Where a thread stands at a remote, with its own variables: read, begun, moved by compare-and-set with a fence.
 
+mod behind;
 mod failed;
 mod names;
 
@@ -14,6 +15,7 @@ use uwf_engine::variables::UNDOS;
 use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
+pub(crate) use self::behind::{is_before, steps_between};
 pub use self::failed::{Attempt, FailedStep, keep_failed};
 pub(crate) use self::names::check_called;
 use crate::queue::{Lease, Terms, cancelled_tags, submit_in};
@@ -142,13 +144,6 @@ impl RemoteHead {
         }
         Ok(())
     }
-}
-
-/// Whether a node is in the chain behind another one.
-pub(crate) fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, FleetError> {
-    let mut is_met = false;
-    let start = thread::links(store, later, &mut |link| is_met |= link.hash == *earlier)?;
-    Ok(is_met || start == *earlier)
 }
 
 /// What removes a thread's variables but these.

@@ -17,7 +17,7 @@ use serde_json::json;
 use uwf_engine::ThreadId;
 use uwf_engine::lock::ThreadLock;
 use uwf_engine::thread;
-use uwf_store::{Hash, Store};
+use uwf_store::Store;
 
 pub use self::relation::Relation;
 use self::relation::{names_of_heads, relation};
@@ -387,17 +387,4 @@ pub fn fetch(
     nodes::get(connection, store, &there)?;
     standing.write(store, thread, None)?;
     Ok(standing)
-}
-
-/// Whether a node is in the chain behind another one, and how many steps are between.
-fn steps_between(store: &Store, earlier: &Hash, later: &Hash) -> Result<Option<u64>, FleetError> {
-    let mut back = thread::WalkBack::from(store, later)?;
-    let mut steps = 0;
-    for link in &mut back {
-        if link?.hash == *earlier {
-            return Ok(Some(steps));
-        }
-        steps += 1;
-    }
-    Ok((back.start() == *earlier).then_some(steps))
 }

@@ -6,9 +6,8 @@ use uwf_engine::ThreadId;
 use uwf_engine::thread::HEADS;
 use uwf_store::{Hash, Store};
 
-use super::steps_between;
 use crate::FleetError;
-use crate::heads::RemoteHead;
+use crate::heads::{RemoteHead, steps_between};
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,6 +38,18 @@ impl Machine {
         step
     }
 
+    /// Sums a thread up, but for its last step.
+    fn sum_up(&self, thread: &ThreadId) -> Hash {
+        let head = self.head(thread);
+        let said = json!({"$status": "done", "dir": "a summary"});
+        let by = self.place.step(thread, Some(head), "writer", &said);
+        let kept = thread::kept_steps(&self.store, thread, &head, 1).unwrap();
+        let summary = self.store.put_text("so far").unwrap();
+        let (_, again) = thread::stored_again(&self.store, kept, (summary, by)).unwrap();
+        thread::advance(&self.store, thread, &head, &again, &Status::Idle).unwrap();
+        again
+    }
+
     fn head(&self, thread: &ThreadId) -> Hash {
         thread::stands_at(&self.store, thread).unwrap().unwrap()
     }
@@ -86,6 +98,35 @@ fn a_thread_goes_from_machine_to_machine_forward_alone() {
         assert!(error.hint_at("team").unwrap().contains(&format!("uwf clone team {thread}")));
     }
     assert_eq!((a.head(&thread), column(&mut at, "head")), (mine, theirs.to_string()));
+}
+
+#[test]
+fn a_thread_that_was_summed_up_on_one_side_goes_to_the_other() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let (a, b) = (Machine::new(), Machine::new());
+    let thread = a.place.flow_thread();
+    for text in ["one", "two", "three"] {
+        a.step(&thread, text);
+    }
+    a.push(&mut at, &thread).unwrap();
+    b.pull(&mut at, &thread).unwrap();
+    b.sum_up(&thread);
+    assert_eq!(b.push(&mut at, &thread).unwrap(), Pushed::Moved { steps: 0 });
+    assert_eq!(a.push(&mut at, &thread).unwrap(), Pushed::Behind { steps: 0 });
+    b.step(&thread, "four");
+    b.step(&thread, "five");
+    b.sum_up(&thread);
+    let last = b.step(&thread, "six");
+    assert_eq!(b.push(&mut at, &thread).unwrap(), Pushed::Moved { steps: 3 });
+    // A worker at home, where nobody has done anything.
+    let standing = fetch_nodes(&mut at, &a.store, &thread).unwrap().standing;
+    standing.write(&a.store, &thread, Some(1)).unwrap();
+    assert_eq!((a.head(&thread), a.pull(&mut at, &thread).unwrap()), (last, Pulled::Same));
+    a.sum_up(&thread);
+    b.step(&thread, "seven");
+    b.push(&mut at, &thread).unwrap();
+    assert!(matches!(a.push(&mut at, &thread), Err(FleetError::Diverged { .. })));
 }
 
 #[test]
