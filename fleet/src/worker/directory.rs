@@ -124,6 +124,15 @@ pub(super) fn unkept(error: FleetError) -> Result<Left, FleetError> {
             Settled::Dead,
             format!("a step was made, but its files are not kept: {}", told(&error)),
         )),
+        error => unpushed(error),
+    }
+}
+
+/// What becomes of a thread whose step was made, well or not, and could not be pushed. Keys that do not open the object store are no
+/// more its fault than a full disk is.
+pub(super) fn unpushed(error: FleetError) -> Result<Left, FleetError> {
+    match error {
+        FleetError::Objects { .. } => Ok(Left::HandBack(HandBack::Failed(told(&error)))),
         error => Err(error),
     }
 }
@@ -161,6 +170,9 @@ mod tests {
             assert!(matches!(without(error()), Ok(Left::HandBack(HandBack::Elsewhere(_)))), "{}", error());
             assert!(matches!(unkept(error()), Ok(Left::HandBack(HandBack::Failed(_)))), "{}", error());
         }
+        let keys = || FleetError::Objects { what: "no keys".to_owned(), hint: None, passes: false };
+        assert!(matches!(without(keys()), Ok(Left::HandBack(HandBack::Elsewhere(_)))));
+        assert!(matches!(unkept(keys()), Ok(Left::HandBack(HandBack::Failed(_)))));
         // An agent may have removed its own directory.
         let gone =
             || SnapshotError::Io { doing: "open", path: path.clone(), source: ErrorKind::NotFound.into() };

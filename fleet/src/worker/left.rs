@@ -1,5 +1,7 @@
 //! How a worker leaves a thread that it had.
 
+use super::trouble;
+use crate::FleetError;
 use crate::queue::{HandBack, Settled};
 
 /// How a worker leaves a thread.
@@ -10,4 +12,29 @@ pub(super) enum Left {
     Ended,
     Settle(Settled, String),
     HandBack(HandBack),
+}
+
+/// Why there is no step.
+pub(super) struct Unmade {
+    pub(super) why: String,
+    /// Whether that is this machine's fault and not the thread's; never where the step is on record as failed.
+    pub(super) is_of_machine: bool,
+}
+
+impl Unmade {
+    /// By what was said.
+    pub(super) fn said(why: String) -> Unmade {
+        Unmade { is_of_machine: trouble::tells_of_machine(&why), why }
+    }
+
+    /// It is on record as failed.
+    pub(super) fn on_record(why: String) -> Unmade {
+        Unmade { is_of_machine: false, why }
+    }
+
+    /// The journal of the step cannot be kept.
+    pub(super) fn unkept(error: &FleetError) -> Unmade {
+        let why = format!("its journal cannot be kept: {}", crate::error::chain(error));
+        Unmade { is_of_machine: trouble::is_of_machine(error), why }
+    }
 }

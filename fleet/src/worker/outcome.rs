@@ -6,11 +6,10 @@ use uwf_engine::thread::{self, FAILED, Status, StepNode};
 use uwf_store::{Hash, Store};
 
 use super::counts::add;
-use super::left::Left;
+use super::left::{Left, Unmade};
 use super::link::Link;
 use super::runs::now;
 use super::slot::Work;
-use super::trouble;
 use super::{Happening, Worker, directory};
 use crate::heads::{self, Advance, Attempt, FailedStep, RemoteHead};
 use crate::queue::HandBack;
@@ -87,10 +86,10 @@ impl Worker<'_> {
         &self,
         link: &mut Link,
         work: &mut Work<'_>,
-        (why, is_on_record): (String, bool),
+        unmade: Unmade,
     ) -> Result<Left, FleetError> {
         let (store, run) = (self.host.store(), work.run);
-        let thread = &run.lease.thread;
+        let (thread, Unmade { why, is_of_machine }) = (&run.lease.thread, unmade);
         add(&self.counts.failures, 1);
         self.host.tell(&Happening::Failed(thread, &why));
         // What the attempt has cost is on record whatever becomes of its files.
@@ -114,12 +113,16 @@ impl Worker<'_> {
         let cost = self.at(link, run, |connection| {
             nodes::put(connection, store, (&roots, known))?;
             heads::keep_failed(connection, &step)
-        })?;
+        });
+        let cost = match cost {
+            Ok(cost) => cost,
+            Err(error) => return directory::unpushed(error),
+        };
         self.counts.add_cost(cost);
         if let Err(error) = kept {
             return directory::unkept(error);
         }
-        Ok(Left::HandBack(match !is_on_record && cost <= 0.0 && trouble::tells_of_machine(&why) {
+        Ok(Left::HandBack(match is_of_machine && cost <= 0.0 {
             true => HandBack::Stranded(why),
             false => HandBack::Failed(why),
         }))

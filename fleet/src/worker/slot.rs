@@ -15,7 +15,7 @@ use uwf_store::Hash;
 
 use super::counts::add;
 use super::directory::{self, Place};
-use super::left::Left;
+use super::left::{Left, Unmade};
 use super::link::Link;
 use super::runs::{Run, Stopped, now};
 use super::trouble::{self, Trouble};
@@ -217,10 +217,10 @@ impl Worker<'_> {
             }
             let report = match made {
                 Ok(report) => report,
-                Err(why) => return self.failed(link, work, (why, false)),
+                Err(unmade) => return self.failed(link, work, unmade),
             };
             if let Some(why) = &report.failure {
-                let left = self.failed(link, work, (why.clone(), true))?;
+                let left = self.failed(link, work, Unmade::on_record(why.clone()))?;
                 let attempts = work.attempts;
                 self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
                 return Ok(left);
@@ -237,7 +237,11 @@ impl Worker<'_> {
                 // What the step has made is kept all the same; one that has ended the thread has.
                 uwf_engine::thread::cancel(self.host.store(), &claim.lease.thread).ok();
             }
-            match self.push(link, work, (Some(&report), kept.as_ref()))?.as_str() {
+            let state = match self.push(link, work, (Some(&report), kept.as_ref())) {
+                Ok(state) => state,
+                Err(error) => return directory::unpushed(error),
+            };
+            match state.as_str() {
                 // No further step is begun on a budget that is spent, as none is claimed.
                 "leased" if self.at(link, run, queue::is_spent)? => {
                     return Ok(Left::HandBack(HandBack::Drained));
@@ -257,11 +261,11 @@ impl Worker<'_> {
         link: &mut Link,
         work: &mut Work<'_>,
         (cwd, answer): (Option<&Path>, Option<&str>),
-    ) -> Result<StepReport, String> {
+    ) -> Result<StepReport, Unmade> {
         let (run, store, home) = (work.run, self.host.store(), self.host.home());
         let keeper = Keeper::open(home, &run.lease)
-            .map_err(|error| format!("nobody can listen below {}: {error}", home.display()))?;
-        let mut refused = None;
+            .map_err(|error| Unmade::said(format!("nobody can listen below {}: {error}", home.display())))?;
+        let mut refused: Option<FleetError> = None;
         let mut stream = Stream {
             store,
             home,
@@ -278,7 +282,7 @@ impl Worker<'_> {
                     if matches!(error, FleetError::LeaseLost { .. }) {
                         run.end(Stopped::Lost);
                     }
-                    KeepAnswer::Refused(refused.insert(said(&error)).clone())
+                    KeepAnswer::Refused(said(refused.insert(error)))
                 }
             };
         let made = thread::scope(|scope| {
@@ -298,7 +302,7 @@ impl Worker<'_> {
             serving.join().ok();
             made
         });
-        made.map_err(|why| refused.map_or(why, |refused| format!("its journal cannot be kept: {refused}")))
+        made.map_err(|why| refused.as_ref().map_or_else(|| Unmade::said(why), Unmade::unkept))
     }
 
     /// Brings a thread into the store of this machine, and the journals of the step that somebody else was in. Gives what the

@@ -16,8 +16,12 @@ const LONGEST: Duration = Duration::from_secs(15);
 /// How a full disk is told by the system, and by SQLite.
 const FULL: [&str; 2] = ["No space left on device", "database or disk is full"];
 
-/// Whether the reason is this machine's: a file cannot be written or read.
+/// Whether the reason is this machine's: a file cannot be written or read, or its keys do not open the object store. Others may
+/// have better ones.
 pub(super) fn is_of_machine(error: &FleetError) -> bool {
+    if matches!(error, FleetError::Objects { .. }) {
+        return true;
+    }
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(this) = cause {
         if this.is::<io::Error>() {
@@ -97,6 +101,8 @@ mod tests {
         let path = "/x".into();
         let store = uwf_store::StoreError::Io { doing: "write", path, source: full };
         assert!(is_of_machine(&FleetError::Store(store)));
+        let objects = FleetError::Objects { what: "there are no keys".into(), hint: None, passes: false };
+        assert!(is_of_machine(&objects));
         assert!(!is_of_machine(&FleetError::Malformed { what: "head".into(), why: "no hash".into() }));
     }
 }
