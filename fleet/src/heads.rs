@@ -16,7 +16,7 @@ use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
 pub(crate) use self::behind::{is_before, steps_between};
-pub use self::failed::{Attempt, FailedStep, keep_failed};
+pub use self::failed::{Attempt, FailedStep, PaidRun, keep_failed, told_runs};
 pub(crate) use self::names::check_called;
 use crate::queue::{Lease, Terms, cancelled_tags, submit_in};
 use crate::workspace::{Kept, Workspace};

@@ -10,7 +10,7 @@ use uwf_engine::fixture::Place;
 
 use crate::address::Address;
 use crate::fixture::{Options, Postgres};
-use crate::heads::{self, Advance, Attempt, FailedStep, RemoteHead};
+use crate::heads::{self, Advance, Attempt, FailedStep, PaidRun, RemoteHead};
 use crate::queue::{self, Claimant, Presence, Terms, Wish};
 use crate::{Connection, FleetError, access, nodes, schema, sync};
 
@@ -351,7 +351,8 @@ fn what_the_programs_do_is_granted_to_their_roles() {
     assert_eq!(queue::wish(&mut submitter, &thread, Wish::Pause, 7).unwrap(), asked);
     let to = RemoteHead::of(&store, &thread).unwrap();
     nodes::put(&mut worker, &store, (&to.roots(), &mut HashSet::new())).unwrap();
-    let attempts = [Attempt { step: to.head, cost_usd: 0.25, tokens: 5 }];
+    let run = PaidRun { key: "a".to_owned(), cost_usd: 0.25, tokens: 5 };
+    let attempts = [Attempt { step: to.head, run }];
     let failed = FailedStep {
         lease: claim.lease,
         worker: "w",

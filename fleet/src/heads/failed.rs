@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use postgres::Transaction;
+use postgres::{GenericClient, Transaction};
 use serde_json::json;
 use uwf_engine::thread::FAILED;
 use uwf_store::Hash;
@@ -21,17 +21,26 @@ pub struct FailedStep<'a> {
     pub worker: &'a str,
     /// The variables of the thread as they are now.
     pub variables: &'a [OwnVariable],
-    /// The attempts that they list.
+    /// What was paid for the attempts that they list, and for what the called threads have finished.
     pub attempts: &'a [Attempt],
     /// The directory that it works in, as the attempt has left it; the one of before where this is none. What it names is there.
     pub kept: Option<&'a Kept>,
 }
 
-/// An attempt that failed: its StepNode, and what it has cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Something that was paid for an attempt that failed.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
-    /// The node.
+    /// The StepNode that tells of it.
     pub step: Hash,
+    /// What that was.
+    pub run: PaidRun,
+}
+
+/// A run of an agent, and what it has cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaidRun {
+    /// What makes it this run, whichever step tells of it.
+    pub key: String,
     /// In US dollars.
     pub cost_usd: f64,
     /// Tokens that were sent and received.
@@ -49,9 +58,13 @@ pub fn keep_failed(connection: &mut Connection, failed: &FailedStep<'_>) -> Resu
     check_held(&mut transaction, team, &failed.lease)?;
     let thread = &failed.lease.thread;
     let known = known_attempts(&mut transaction, (team, thread.as_str()))?;
+    let mut met = told(&mut transaction, (team, thread.as_str()))?;
     let new = failed.attempts.iter().filter(|attempt| !known.contains(attempt.step.as_str()));
+    let new: Vec<&PaidRun> =
+        new.map(|attempt| &attempt.run).filter(|run| met.insert(run.key.clone())).collect();
     let (cost, tokens) =
-        new.fold((0.0, 0), |(cost, tokens), attempt| (cost + attempt.cost_usd, tokens + attempt.tokens));
+        new.iter().fold((0.0, 0), |(cost, tokens), run| (cost + run.cost_usd, tokens + run.tokens));
+    let keys: Vec<&str> = new.iter().map(|run| run.key.as_str()).collect();
     write_variables(&mut transaction, team, thread, failed.variables)?;
     transaction.execute(
         "UPDATE uwf.thread SET cost_usd = cost_usd + $3, tokens = tokens + $4, workspace = coalesce($5, workspace)
@@ -66,12 +79,34 @@ pub fn keep_failed(connection: &mut Connection, failed: &FailedStep<'_>) -> Resu
                 &thread.as_str(),
                 &failed.worker,
                 &failed.lease.fence,
-                &json!({"cost_usd": cost, "tokens": tokens}),
+                &json!({"cost_usd": cost, "tokens": tokens, "runs": keys}),
             ],
         )?;
     }
     transaction.commit()?;
     Ok(cost)
+}
+
+/// The runs that have counted as parts of failed attempts of a thread: a step that is made of some of them in the end has cost the
+/// others alone.
+///
+/// # Errors
+/// The connection was lost.
+pub fn told_runs(connection: &mut Connection, lease: &Lease) -> Result<HashSet<String>, FleetError> {
+    let (client, team) = connection.parts();
+    told(client, (team, lease.thread.as_str()))
+}
+
+fn told(
+    client: &mut impl GenericClient,
+    (team, thread): (&str, &str),
+) -> Result<HashSet<String>, FleetError> {
+    let rows = client.query(
+        "SELECT jsonb_array_elements_text(data -> 'runs') FROM uwf.event
+         WHERE team = $1 AND thread = $2 AND kind = 'attempt' AND jsonb_typeof(data -> 'runs') = 'array'",
+        &[&team, &thread],
+    )?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 /// The failed attempts that a remote has of a thread, and of those that it called.
@@ -117,7 +152,8 @@ mod tests {
         let mut fails = |at: &mut Connection, status: &str| {
             let step = place.step(&thread, None, "writer", &json!({ "$status": status }));
             record_failure(&store, &thread, "writer", &step).unwrap();
-            attempts.push(Attempt { step, cost_usd: 0.2, tokens: 5 });
+            let run = PaidRun { key: step.to_string(), cost_usd: 0.2, tokens: 5 };
+            attempts.push(Attempt { step, run });
             let standing = RemoteHead::of(&store, &thread).unwrap();
             nodes::put(at, &store, (&standing.roots(), &mut HashSet::new())).unwrap();
             let variables = &standing.variables;

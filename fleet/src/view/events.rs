@@ -20,7 +20,7 @@ pub struct ThreadEvent {
     pub kind: String,
     /// Which worker.
     pub worker: Option<String>,
-    /// More, by kind: of a step its role, status, cost and tokens; of attempts what they have cost.
+    /// More, by kind: of a step its role, status, cost and tokens; of attempts what they have cost, and for which runs.
     pub data: Value,
 }
 

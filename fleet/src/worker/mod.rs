@@ -10,6 +10,7 @@ mod heart;
 mod left;
 mod link;
 mod outcome;
+mod paid;
 mod runs;
 mod slot;
 #[cfg(test)]

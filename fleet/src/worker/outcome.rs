@@ -2,7 +2,7 @@
 
 use uwf_engine::ThreadId;
 use uwf_engine::exec::StepReport;
-use uwf_engine::thread::{self, FAILED, Status, StepNode};
+use uwf_engine::thread::{self, Status};
 use uwf_store::{Hash, Store};
 
 use super::counts::add;
@@ -10,8 +10,8 @@ use super::left::{Left, Unmade};
 use super::link::Link;
 use super::runs::now;
 use super::slot::Work;
-use super::{Happening, Worker, directory};
-use crate::heads::{self, Advance, Attempt, FailedStep, RemoteHead};
+use super::{Happening, Worker, directory, paid};
+use crate::heads::{self, Advance, FailedStep, PaidRun, RemoteHead};
 use crate::queue::HandBack;
 use crate::workspace::{Kept, MadeStep};
 use crate::{FleetError, nodes};
@@ -31,6 +31,7 @@ impl Worker<'_> {
         self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
         let (state, reason) = self.state_after(&to, report);
         let played = report.and_then(|report| report.played.as_ref());
+        let (cost_usd, tokens) = self.paid(link, work, report)?;
         let step = Advance {
             lease: run.lease,
             worker: &self.settings.claimant.name,
@@ -40,8 +41,8 @@ impl Worker<'_> {
             role: report.and_then(|report| report.current_role.as_deref()),
             state,
             reason: reason.as_deref(),
-            cost_usd: played.map_or(0.0, |played| cost(store, &played.step)),
-            tokens: played.map_or(0, |played| tokens(&played.step)),
+            cost_usd,
+            tokens,
             next_lease: self.settings.claimant.lease,
             kept,
         };
@@ -59,6 +60,35 @@ impl Worker<'_> {
             self.host.tell(&Happening::Stepped(&run.lease.thread, report, &state));
         }
         Ok(state)
+    }
+
+    /// What a step has cost in US dollars, and its tokens: its own runs, and without a
+    /// step those of a thread that was called for it. What has counted when an attempt failed does not count once more.
+    fn paid(
+        &self,
+        link: &mut Link,
+        work: &Work<'_>,
+        report: Option<&StepReport>,
+    ) -> Result<(f64, i64), FleetError> {
+        let (store, run) = (self.host.store(), work.run);
+        let mut runs: Vec<PaidRun> = Vec::new();
+        let played = report.and_then(|report| report.played.as_ref());
+        if let Some(played) = played {
+            runs.extend(paid::runs_of(store, &played.step));
+        }
+        if report.is_none() {
+            let mut found = Vec::new();
+            paid::below(store, (&run.lease.thread, &work.head), 0, &mut found)?;
+            runs.extend(found.into_iter().map(|attempt| attempt.run));
+        }
+        let was_called = played.is_some_and(|played| {
+            thread::called_by(store, &played.step.detail).is_ok_and(|called| called.is_some())
+        });
+        if was_called || (report.is_none() && !runs.is_empty()) {
+            let told = self.at(link, run, |connection| heads::told_runs(connection, &run.lease))?;
+            runs.retain(|run| !told.contains(&run.key));
+        }
+        Ok(runs.iter().fold((0.0, 0), |(cost, tokens), run| (cost + run.cost_usd, tokens + run.tokens)))
     }
 
     /// In which state a thread is after a step, and why.
@@ -101,7 +131,7 @@ impl Worker<'_> {
             false => Ok(None),
         };
         let standing = RemoteHead::of(store, thread)?;
-        let attempts = attempts(store, &standing)?;
+        let attempts = paid::attempts(store, (thread, &work.head), &standing)?;
         let step = FailedStep {
             lease: run.lease,
             worker: &self.settings.claimant.name,
@@ -141,28 +171,4 @@ fn called_has_steps(store: &Store, caller: &ThreadId, head: &Hash) -> Result<boo
     let Some(called) = thread::called_at(store, caller, head)? else { return Ok(false) };
     let below = thread::head(store, &called.thread)?;
     Ok(below.hash != below.start_hash() || called_has_steps(store, &called.thread, &below.hash)?)
-}
-
-/// What the failed attempts have cost that a thread lists, and those that it called; one that cannot be read has cost nothing
-/// that anybody knows.
-fn attempts(store: &Store, standing: &RemoteHead) -> Result<Vec<Attempt>, FleetError> {
-    let listed = standing.variables.iter().filter(|variable| variable.name.starts_with(FAILED));
-    listed
-        .flat_map(|variable| &variable.also)
-        .map(|hash| {
-            let step = thread::step_node(store, hash)?;
-            Ok(Attempt { step: *hash, cost_usd: cost(store, &step), tokens: tokens(&step) })
-        })
-        .collect()
-}
-
-/// What a step has cost, in US dollars, as far as its record tells.
-fn cost(store: &Store, step: &StepNode) -> f64 {
-    thread::detail_of(store, step).ok().and_then(|record| record.cost).unwrap_or(0.0)
-}
-
-/// The tokens that a step has sent and received.
-fn tokens(step: &StepNode) -> i64 {
-    let count = step.usage.as_ref().map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
