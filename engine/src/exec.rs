@@ -82,6 +82,9 @@ pub struct ExecOptions {
     pub chosen: ThreadOptions,
     /// Whether what was chosen is kept with the thread as soon as a role plays.
     pub keep: bool,
+    /// Whether a summary that the workflow wants before a step is all that is made: the role plays the next time. For whoever
+    /// keeps each move of the head elsewhere, too.
+    pub apart: bool,
     /// Whether the agent gets our stderr itself, rather than a pipe to [`Observer::agent_stderr`].
     pub inherit_stderr: bool,
 }
@@ -123,7 +126,7 @@ pub struct StepReport {
     pub status: Status,
     /// Who plays next, while it is idle.
     pub current_role: Option<String>,
-    /// The step that was made; none when nothing was spawned.
+    /// The step that was made; none when nothing was spawned, or a summary alone was made.
     pub played: Option<StepResult>,
     /// Why the step counts as failed: the head has stayed.
     pub failure: Option<String>,
@@ -133,7 +136,7 @@ pub struct StepReport {
     pub compact_keep: Option<u32>,
     /// What stands in the way of the next step, if that is known by now.
     pub obstacle: Option<String>,
-    /// The summary that was made before the step, as the workflow wants it.
+    /// The summary that was made before the step, or in its place, as the workflow wants it.
     pub compacted: Option<Compacted>,
     /// Why there is to be no further step for now.
     pub paused: Option<Pause>,
@@ -161,7 +164,7 @@ pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecEr
 }
 
 /// Runs the next step of an idle thread, and before it `$COMPACT` where the workflow wants a summary by now: if that fails,
-/// its failed step is the one that is reported. A suspended thread is only reported; an ended, cancelled or paused one is an
+/// its failed step is the one that is reported; with [`ExecOptions::apart`] the summary alone is. A suspended thread is only reported; an ended, cancelled or paused one is an
 /// error, and so is one whose next role has played as often as it may: it is paused then.
 ///
 /// # Errors
@@ -191,6 +194,11 @@ pub fn step_once(
             {
                 None => locked.play(&invocation, options, observer),
                 Some(Compaction::Failed(report)) => Ok(*report),
+                Some(Compaction::Done(compacted)) if options.apart => Ok(StepReport {
+                    current_role: Some(role.clone()),
+                    compacted: Some(compacted),
+                    ..locked.report(compacted.head, Status::Idle)
+                }),
                 Some(Compaction::Done(compacted)) => {
                     let report = LockedThread::begin(engine, lock)?.play(&invocation, options, observer)?;
                     Ok(StepReport { compacted: Some(compacted), ..report })

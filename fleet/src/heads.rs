@@ -304,7 +304,7 @@ pub struct Advance<'a> {
     pub from: Hash,
     /// How it stands now.
     pub to: &'a RemoteHead,
-    /// The role that has played.
+    /// The role that has played; the one that sums up makes no step of the chain.
     pub played: Option<&'a str>,
     /// Who plays next.
     pub role: Option<&'a str>,
@@ -340,7 +340,7 @@ const ADVANCE: &str = concat!(
     cancelled_tags!(),
     " ELSE $6 END,
         state = next, reason = because,
-        steps = steps + (t.head <> $5)::int, cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
+        steps = steps + (t.head <> $5 AND $15 IS DISTINCT FROM '$COMPACT')::int, cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
         workspace = coalesce($14, workspace),
         wish = CASE WHEN next = 'leased' THEN wish END,
         lease_until = CASE WHEN next = 'leased' THEN clock_timestamp() + make_interval(secs => $13) END,
@@ -376,6 +376,7 @@ pub fn advance(connection: &mut Connection, step: &Advance<'_>) -> Result<String
             &step.reason,
             &step.next_lease.as_secs_f64(),
             &workspace,
+            &step.played,
         ],
     )?;
     let Some(row) = row else { return already_mine(&mut transaction, team, step) };

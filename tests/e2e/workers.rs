@@ -17,6 +17,14 @@ use self::fleet::Fleet;
 use crate::process::{is_alive, wait_for};
 use crate::site::Said;
 
+/// A chain of four that is summed up before the last one, and who plays it.
+const SUMMED_UP: &str = "compact: { after: 2, keep: 1 }\n";
+const SUMS_UP: &str = "
+roles:
+  $COMPACT:
+    - turns: [{ content: \"---\\n$status: done\\nsummary: It was counted.\\n---\\n\" }]
+";
+
 #[test]
 fn two_workers_run_all_threads_and_make_each_step_once() {
     let Some(fleet) = Fleet::new(3) else { return };
@@ -138,4 +146,44 @@ fn the_first_signal_lets_steps_finish_and_the_second_one_stops_them() {
     fs::write(work.join("go"), "").unwrap();
     assert_eq!(machine.start(&["--until-empty"]).wait(), 0);
     assert_eq!(state(), ("done".into(), "2".into(), "0".into()));
+}
+
+#[test]
+fn a_summary_is_pushed_before_the_role_plays_and_is_made_once() {
+    let Some(fleet) = Fleet::new(4) else { return };
+    let chain = fs::read_to_string(fleet.submitter.workspace().join("chain.yaml")).unwrap();
+    fleet.submitter.write("work/chain.yaml", &(chain + SUMMED_UP));
+    let thread = fleet.submit(1)[0];
+    let others = ["one", "two", "three", "four"].map(|role| {
+        format!("  {role}:\n    - turns: [{{ content: \"---\\n$status: done\\n---\\nCounted.\" }}]\n")
+    });
+    let script = SUMS_UP.to_owned() + &others.concat();
+    // The one that plays after the summary fails, and another machine goes on.
+    let four = "  four:\n    - turns: [{ ";
+    let (before, _) = script.split_at(script.find(four).unwrap());
+    let fails = format!("{before}{four}error: {{ status: 400, message: not today }} }}]\n");
+    let first = fleet.machine();
+    first.site.write("mock.yaml", &fails);
+    let said = Said::of(first.worker(&["--once", "--format", "json"]).output().unwrap()).ok();
+    let told: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let summary =
+        told.iter().find(|event| !event["compacted"].is_null()).unwrap_or_else(|| panic!("{said:?}"));
+    assert_eq!((&summary["step"], summary["state"].as_str()), (&Value::Null, Some("leased")));
+    assert_eq!(fleet.column(&thread, "head"), summary["compacted"]["head"].as_str().unwrap());
+    assert_eq!((fleet.column(&thread, "steps"), fleet.column(&thread, "role")), ("3".into(), "four".into()));
+    let second = fleet.machine();
+    second.site.write("mock.yaml", &script);
+    assert_eq!(second.start(&["--until-empty"]).wait(), 0);
+    let said = fs::read_to_string(second.log()).unwrap();
+    assert_eq!(
+        (fleet.column(&thread, "state"), fleet.column(&thread, "steps")),
+        ("done".into(), "4".into()),
+        "{said}"
+    );
+    let calls = [first.calls(), second.calls()].concat();
+    assert_eq!(calls.iter().filter(|call| call.contains("$COMPACT") && call.starts_with("end")).count(), 1);
+    assert_eq!(
+        fleet.count("SELECT count(*) FROM uwf.event WHERE kind = 'step' AND data ->> 'role' = '$COMPACT'"),
+        1
+    );
 }

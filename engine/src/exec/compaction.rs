@@ -5,7 +5,7 @@
 //! moved to the steps that are stored again, the thread is what it was, and whoever tries again is given the same reply
 //! by an agent that keeps one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uwf_store::Hash;
 use uwf_workflow::moderator::{Route, Target};
 
@@ -18,7 +18,7 @@ use crate::log::LogEvent;
 use crate::thread::{self, COMPACT, Link, Status, ThreadError, ThreadId};
 
 /// A summary that was put before the last steps of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compacted {
     /// The thread.

@@ -71,7 +71,9 @@ pub trait Host: Sync {
     /// `$UWF_HOME`: the journals of agents are below it.
     fn home(&self) -> &Path;
 
-    /// Makes the next step of a thread that is in the store, or takes it up again with what a person has answered.
+    /// Makes the next step of a thread that is in the store, or takes it up again with what a person has answered. Where a summary
+    /// is due that is all that is made ([`ExecOptions::apart`](uwf_engine::ExecOptions)): each move of the head is pushed before
+    /// anything is built on it.
     ///
     /// # Errors
     /// Why there is no step, in words.

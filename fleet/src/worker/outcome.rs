@@ -2,7 +2,7 @@
 
 use uwf_engine::ThreadId;
 use uwf_engine::exec::StepReport;
-use uwf_engine::thread::{self, Status};
+use uwf_engine::thread::{self, COMPACT, Status};
 use uwf_store::{Hash, Store};
 
 use super::counts::add;
@@ -31,13 +31,14 @@ impl Worker<'_> {
         self.at(link, run, |connection| nodes::put(connection, store, (&roots, known)))?;
         let (state, reason) = self.state_after(&to, report);
         let played = report.and_then(|report| report.played.as_ref());
+        let summary = report.and_then(|report| report.compacted).map(|_| COMPACT);
         let (cost_usd, tokens) = self.paid(link, work, report)?;
         let step = Advance {
             lease: run.lease,
             worker: &self.settings.claimant.name,
             from: work.head,
             to: &to,
-            played: played.map(|played| played.step.role.as_str()),
+            played: played.map(|played| played.step.role.as_str()).or(summary),
             role: report.and_then(|report| report.current_role.as_deref()),
             state,
             reason: reason.as_deref(),
@@ -62,7 +63,7 @@ impl Worker<'_> {
         Ok(state)
     }
 
-    /// What a step has cost in US dollars, and its tokens: its own runs, and without a
+    /// What a step has cost in US dollars, and its tokens: its own runs, that of a summary which was made before it, and without a
     /// step those of a thread that was called for it. What has counted when an attempt failed does not count once more.
     fn paid(
         &self,
@@ -72,6 +73,9 @@ impl Worker<'_> {
     ) -> Result<(f64, i64), FleetError> {
         let (store, run) = (self.host.store(), work.run);
         let mut runs: Vec<PaidRun> = Vec::new();
+        if let Some(compacted) = report.and_then(|report| report.compacted) {
+            runs.extend(paid::runs_of(store, &thread::step_node(store, &compacted.compacted_by)?));
+        }
         let played = report.and_then(|report| report.played.as_ref());
         if let Some(played) = played {
             runs.extend(paid::runs_of(store, &played.step));

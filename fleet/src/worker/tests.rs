@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use uwf_engine::exec::{ExecOptions, StepAgentError, Unobserved, answer, hold, resume_once, step_once};
-use uwf_engine::fixture::Place;
+use uwf_engine::fixture::{FLOW, Place};
+use uwf_engine::record::Detail;
+use uwf_engine::workflow;
 use uwf_engine::{AdapterOutput, AgentRequest, Engine, Env};
 
 use super::*;
@@ -27,12 +29,32 @@ struct TestHost<'a> {
     store: Store,
     say: &'a Say<'a>,
     told: Mutex<Vec<String>>,
+    /// What each step costs.
+    price: Option<f64>,
 }
 
 impl<'a> TestHost<'a> {
     fn new(say: &'a Say<'a>) -> TestHost<'a> {
         let place = Place::in_memory();
-        TestHost { store: place.store(), home: place.homes().uwf, place, say, told: Mutex::default() }
+        TestHost {
+            store: place.store(),
+            home: place.homes().uwf,
+            place,
+            say,
+            told: Mutex::default(),
+            price: None,
+        }
+    }
+
+    /// The step that was given, with its price on record.
+    fn priced(&self, given: AdapterOutput) -> AdapterOutput {
+        let Some(price) = self.price else { return given };
+        let mut step = uwf_engine::thread::step_node(&self.store, &given.step_hash).unwrap();
+        let mut batch = self.store.batch();
+        step.detail = Detail { cost: Some(price), ..Detail::empty("", "") }.put(&mut batch).unwrap();
+        let step_hash = batch.put(&step.type_(), &json!(step)).unwrap();
+        batch.commit().unwrap();
+        AdapterOutput { step_hash, detail_hash: step.detail, ..given }
     }
 }
 
@@ -47,11 +69,13 @@ impl Host for TestHost<'_> {
             // What is on record and has failed all the same.
             let error_message = output["failed"].as_str().map(str::to_owned);
             let is_error = error_message.is_some();
-            Ok(AdapterOutput { is_error, error_message, ..answer(&self.store, request, cwd, &output)? })
+            let given = answer(&self.store, request, cwd, &output)?;
+            Ok(self.priced(AdapterOutput { is_error, error_message, ..given }))
         };
         self.place.with_engine(|engine| {
             let engine = Engine { agent: Some(&agent), stop: step.stop, store: &self.store, ..*engine };
-            let options = ExecOptions { cwd: Some(PathBuf::from("/tmp")), ..ExecOptions::default() };
+            let options =
+                ExecOptions { cwd: Some(PathBuf::from("/tmp")), apart: true, ..ExecOptions::default() };
             let lock = hold(&engine, &step.lease.thread).map_err(|error| error.to_string())?;
             match step.answer {
                 Some(text) => resume_once(&engine, &lock, Some(text), &options, &mut Unobserved),
@@ -333,4 +357,35 @@ fn what_is_cancelled_stops_at_once_and_what_is_drained_is_handed_back() {
         (column(&mut at, "status", &thread).as_str(), column(&mut at, "steps", &thread).as_str()),
         ("cancelled", "0")
     );
+}
+
+#[test]
+fn a_summary_moves_the_head_by_itself_and_what_it_costs_counts() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let place = Place::in_memory();
+    let store = place.store();
+    let text = format!("{FLOW}\ncompact: {{ after: 2, keep: 1 }}\n");
+    let checked = workflow::read(&mut text.as_bytes(), Path::new("f.yaml"), &place.project()).unwrap();
+    let hash = workflow::put(&store, &checked).unwrap();
+    let thread =
+        uwf_engine::thread::start(&store, &hash, "A task.", place.project().to_str().unwrap()).unwrap();
+    assert!(sync::begin(&mut at, &store, &thread, Some("writer")).unwrap());
+    queue::submit(&mut at, &thread, &Terms::default()).unwrap();
+    let left = Mutex::new(["done", "again", "again", "again"].to_vec());
+    let say = |request: &AgentRequest, _: &StopSignal| match request.role.as_str() {
+        uwf_engine::thread::COMPACT => Ok(json!({"$status": "done", "summary": "What happened."})),
+        _ => Ok(json!({"$status": left.lock().unwrap().pop()})),
+    };
+    let mut host = TestHost::new(&say);
+    host.price = Some(0.25);
+    let mut settings = settings("a", 5_000, Until::Empty);
+    settings.presence.parallel = 1;
+    let counts = run(&postgres, &host, &settings, &Wind::default());
+    let found = ["state", "steps", "cost_usd"].map(|name| column(&mut at, name, &thread));
+    assert_eq!(found, ["done", "4", "1.25"], "{:?}", host.told.lock().unwrap());
+    assert_eq!(counts.steps(), 4);
+    let roles = "SELECT string_agg(data ->> 'role', ' ' ORDER BY id) FROM uwf.event WHERE kind = 'step'";
+    let roles: String = at.client().query_one(roles, &[]).unwrap().get(0);
+    assert_eq!(roles, "writer writer writer $COMPACT writer");
 }

@@ -84,7 +84,7 @@ impl Host for Machine {
             conditions: None,
         };
         let lock = hold(&engine, &step.lease.thread).map_err(|error| error.to_string())?;
-        let options = ExecOptions::default();
+        let options = ExecOptions { apart: true, ..ExecOptions::default() };
         step_once(&engine, &lock, &options, &mut Unobserved).map_err(|error| format!("{error}: {error:?}"))
     }
 

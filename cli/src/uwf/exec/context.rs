@@ -17,7 +17,7 @@ use uwf_engine::exec::{Engine, ExecError, ExecOptions, Observer};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::StopSignal;
 use uwf_engine::spawn::lookup::Programs;
-use uwf_engine::spawn::protocol::{ADAPTER, AgentCommand};
+use uwf_engine::spawn::protocol::{ADAPTER, AgentCommand, JOURNAL_SINK, STEP_OF};
 use uwf_engine::thread::{self, ThreadError, ThreadId, ThreadOptions};
 
 /// What is kept with a thread of what was typed.
@@ -66,6 +66,8 @@ impl ExecContext {
             deadline: how.flags.timeout,
             chosen: typed.clone(),
             keep: false,
+            // A worker pushes each move of the head before anything is built on it.
+            apart: session.env.get(JOURNAL_SINK).is_some() && session.env.get(STEP_OF).is_none(),
             // A person's terminal is the agent's own: it shows its progress there.
             inherit_stderr: session.terminals.err && !session.ui.quiet,
         };

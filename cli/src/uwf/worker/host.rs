@@ -13,7 +13,7 @@ use std::{fs, io};
 use serde_json::Value;
 use uwf_agent::live::thread_log;
 use uwf_engine::conditions::process::{ConditionProcess, judge};
-use uwf_engine::exec::{StepReport, StepResult};
+use uwf_engine::exec::{Compacted, StepReport, StepResult};
 use uwf_engine::home::{Env, Homes};
 use uwf_engine::spawn::protocol::{AgentCommand, JOURNAL_SINK, STOP_WITHIN};
 use uwf_engine::spawn::{self, Finished, ProcessSpec};
@@ -155,18 +155,21 @@ impl StepProcess {
             _ if errors.is_empty() => return Err(format!("the step gave no result: {}", finished.exit())),
             _ => return Err(errors),
         };
-        let report = self.standing(thread, before, view["currentRole"].as_str());
+        let compacted = serde_json::from_value(view["compacted"].clone()).unwrap_or_default();
+        let report = self.standing(thread, (before, compacted), view["currentRole"].as_str());
         report.map(|report| StepReport { failure, ..report }).map_err(|error| error.to_string())
     }
 
     fn standing(
         &self,
         thread: &ThreadId,
-        before: &Hash,
+        (before, compacted): (&Hash, Option<Compacted>),
         next: Option<&str>,
     ) -> Result<StepReport, ThreadError> {
         let head = thread::head(&self.store, thread)?;
-        let played = match head.step().filter(|_| head.hash != *before) {
+        // The last step that was stored again behind a summary has played before.
+        let is_made = head.hash != *before && compacted.is_none_or(|compacted| compacted.head != head.hash);
+        let played = match head.step().filter(|_| is_made) {
             Some(step) => Some(StepResult {
                 hash: head.hash,
                 step: step.clone(),
@@ -191,7 +194,7 @@ impl StepProcess {
             poked: false,
             compact_keep: None,
             obstacle,
-            compacted: None,
+            compacted,
             paused: thread::paused(&self.store, thread)?,
         })
     }

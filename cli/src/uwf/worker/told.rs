@@ -72,10 +72,14 @@ impl Told {
     fn stepped(thread: &ThreadId, report: &StepReport, state: &str) -> Told {
         let mut facts = json!({"state": state, "status": report.status.as_str(), "head": report.head});
         let mut text = String::new();
+        if let Some(compacted) = &report.compacted {
+            text = format!("summed up  {}  ", compacted.compacted_by);
+            facts["compacted"] = json!(compacted);
+        }
         if let Some(played) = &report.played {
             let (role, status) = (&played.step.role, record::status(&played.output).unwrap_or("?"));
             let took = played.step.duration_ms();
-            text = format!("{role} → {status}  {}  {}  ", render::duration(took), played.hash);
+            text += &format!("{role} → {status}  {}  {}  ", render::duration(took), played.hash);
             facts["step"] = json!({"hash": played.hash, "role": role, "status": status, "durationMs": took});
         }
         match (&report.current_role, state) {

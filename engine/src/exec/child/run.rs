@@ -74,6 +74,8 @@ impl Caller<'_> {
             chosen: ThreadOptions { agent: None, max_rounds: None, ..options.chosen.clone() }
                 .over(thread::options(self.store(), &called.thread)?),
             keep: false,
+            // Its head is kept with every journal of it.
+            apart: false,
             ..options.clone()
         })
     }
