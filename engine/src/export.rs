@@ -28,7 +28,7 @@ use uwf_store::{Batch, Expect, Hash, Store, StoreError, VarChange};
 
 use self::lines::{Format, Lines, VariableLine};
 use crate::lock::{LockError, ThreadLock};
-use crate::thread::{self, ThreadError, ThreadId, options};
+use crate::thread::{self, StepNode, ThreadError, ThreadId, options};
 
 /// A thread in a file.
 const FORMAT: Format =
@@ -233,9 +233,9 @@ pub fn head_in(input: &mut dyn BufRead) -> Result<Hash, ExportError> {
     Ok(Lines::open::<Header>(input, FORMAT)?.0.head)
 }
 
-/// Whether a node is in the chain of the thread in the file.
+/// Whether a node is in the chain of the thread in the file, or was before its last steps were stored again behind a summary.
 fn is_in_chain(batch: &Batch<'_>, wanted: &Hash, header: &Header) -> Result<bool, ExportError> {
-    let mut at = Some(header.head);
+    let (mut at, mut walked) = (Some(header.head), Vec::new());
     // The file has all of the chain.
     for _ in 0..header.nodes {
         let Some(hash) = at else { break };
@@ -243,6 +243,19 @@ fn is_in_chain(batch: &Batch<'_>, wanted: &Hash, header: &Header) -> Result<bool
             return Ok(true);
         }
         let payload = batch.get(&hash)?.payload;
+        let step: Option<StepNode> = serde_json::from_value(payload.clone()).ok();
+        let by = step.as_ref().and_then(|step| step.links.compacted_by);
+        walked.extend(step);
+        if let Some(by) = by {
+            let of = |hash: Hash| serde_json::from_value::<StepNode>(batch.get(&hash).ok()?.payload).ok();
+            let before = of(by).and_then(|by| by.prev);
+            let last = before.and_then(of);
+            // Where it is another step than those of then, it was made anew.
+            if last.is_some_and(|last| walked.iter().any(|step| step.is_of_visit(&last))) {
+                (at, walked) = (before, Vec::new());
+                continue;
+            }
+        }
         let named = |field: &str| payload.get(field)?.as_str()?.parse::<Hash>().ok();
         at = named("prev").or_else(|| named("start"));
     }

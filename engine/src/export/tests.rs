@@ -118,6 +118,26 @@ fn importing_again_changes_nothing_and_another_head_is_refused() {
     assert!(exported(&there, &thread) == text);
 }
 
+#[test]
+fn a_thread_that_was_summed_up_elsewhere_moves_on() {
+    let (here, there) = (Place::new(), Place::new());
+    let (store, thread) = (here.store(), here.flow_thread());
+    let mut head = thread::stands_at(&store, &thread).unwrap().unwrap();
+    for text in ["one", "two"] {
+        let prev = thread::head(&store, &thread).unwrap().step().map(|_| head);
+        let step = here.step(&thread, prev, "writer", &json!({"$status": "again", "dir": text}));
+        thread::advance(&store, &thread, &head, &step, &Status::Idle).unwrap();
+        head = step;
+    }
+    assert!(read(&there, &exported(&here, &thread)).unwrap().new);
+    let by = here.step(&thread, Some(head), "writer", &json!({"$status": "done", "dir": "a summary"}));
+    let kept = thread::kept_steps(&store, &thread, &head, 1).unwrap();
+    let (_, again) = thread::stored_again(&store, kept, (store.put_text("so far").unwrap(), by)).unwrap();
+    thread::advance(&store, &thread, &head, &again, &Status::Idle).unwrap();
+    let moved = read(&there, &exported(&here, &thread)).unwrap();
+    assert_eq!((moved.forwarded, moved.head), (true, again));
+}
+
 /// What is said of this text; nothing may have changed.
 fn refused(text: &str) -> String {
     let there = Place::new();
