@@ -123,7 +123,7 @@ impl Worker<'_> {
         unmade: Unmade,
     ) -> Result<Left, FleetError> {
         let (store, run) = (self.host.store(), work.run);
-        let (thread, Unmade { why, is_of_machine }) = (&run.lease.thread, unmade);
+        let (thread, Unmade { why, is_of_machine, is_begun }) = (&run.lease.thread, unmade);
         add(&self.counts.failures, 1);
         self.host.tell(&Happening::Failed(thread, &why));
         // What the attempt has cost is on record whatever becomes of its files.
@@ -157,7 +157,8 @@ impl Worker<'_> {
             return directory::unkept(error);
         }
         Ok(Left::HandBack(match is_of_machine && cost <= 0.0 {
-            true => HandBack::Stranded(why),
+            true if is_begun => HandBack::Stranded(why),
+            true => HandBack::Elsewhere(why),
             false => HandBack::Failed(why),
         }))
     }

@@ -263,8 +263,9 @@ impl Worker<'_> {
         (cwd, answer): (Option<&Path>, Option<&str>),
     ) -> Result<StepReport, Unmade> {
         let (run, store, home) = (work.run, self.host.store(), self.host.home());
-        let keeper = Keeper::open(home, &run.lease)
-            .map_err(|error| Unmade::said(format!("nobody can listen below {}: {error}", home.display())))?;
+        let keeper = Keeper::open(home, &run.lease).map_err(|error| {
+            Unmade::unbegun(format!("nobody can listen below {}: {error}", home.display()))
+        })?;
         let mut refused: Option<FleetError> = None;
         let mut stream = Stream {
             store,

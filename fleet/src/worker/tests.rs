@@ -249,6 +249,23 @@ fn a_step_that_fails_too_often_makes_a_dead_letter() {
 }
 
 #[test]
+fn a_step_that_cannot_be_begun_here_is_left_to_others_as_often_as_it_takes() {
+    let Some(postgres) = Postgres::start() else { return };
+    let mut at = postgres.connection();
+    let thread = submitted(&mut at, 1, &Terms { max_attempts: 1, ..Terms::default() })[0];
+    let say = |_: &AgentRequest, _: &StopSignal| Ok(json!({"$status": "done"}));
+    let host = TestHost::new(&say);
+    // Nobody can listen below a file.
+    std::fs::create_dir_all(host.home()).unwrap();
+    std::fs::write(host.home().join("keepers"), "").unwrap();
+    let counts = run(&postgres, &host, &settings("a", 5_000, Until::Once), &Wind::default());
+    assert_eq!((counts.steps(), counts.dead()), (0, 0));
+    assert_eq!(["state", "attempts"].map(|name| column(&mut at, name, &thread)), ["ready", "0"]);
+    let begun = "SELECT 1 FROM uwf.event WHERE data ? 'begun'";
+    assert!(at.client().query(begun, &[]).unwrap().is_empty());
+}
+
+#[test]
 fn a_step_on_record_is_an_attempt_also_where_the_disk_was_full() {
     let Some(postgres) = Postgres::start() else { return };
     let mut at = postgres.connection();
