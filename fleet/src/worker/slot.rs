@@ -225,34 +225,44 @@ impl Worker<'_> {
                 self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
                 return Ok(left);
             }
-            work.forget_known();
-            let role = report.played.as_ref().map_or("uwf", |played| played.step.role.as_str());
-            let step = MadeStep { role, head: &report.head };
-            let kept = self.keep(link, run, (&mut work.place, &mut work.known), &step);
-            let kept = match kept {
-                Ok(kept) => kept,
-                Err(error) => return directory::unkept(error),
-            };
-            if run.stopped() == Some(Stopped::Cancelled) {
-                // What the step has made is kept all the same; one that has ended the thread has.
-                uwf_engine::thread::cancel(self.host.store(), &claim.lease.thread).ok();
-            }
-            let state = match self.push(link, work, (Some(&report), kept.as_ref())) {
-                Ok(state) => state,
-                Err(error) => return directory::unpushed(error),
-            };
-            match state.as_str() {
-                // No further step is begun on a budget that is spent, as none is claimed.
-                "leased" if self.at(link, run, queue::is_spent)? => {
-                    return Ok(Left::HandBack(HandBack::Drained));
-                }
-                "leased" => {}
-                "done" | "dead" => return Ok(Left::Ended),
-                _ => return Ok(Left::Nothing),
+            if let Some(left) = self.made(link, work, &report)? {
+                return Ok(left);
             }
             // Only the one that was asked works where it did.
             cwd = work.place.as_ref().map(|place| place.cwd(&claim.lease.thread, None)).transpose()?;
         }
+    }
+
+    /// Keeps what a step has made, and pushes it. Gives how the thread is left then, if it does not go on here.
+    fn made(
+        &self,
+        link: &mut Link,
+        work: &mut Work<'_>,
+        report: &StepReport,
+    ) -> Result<Option<Left>, FleetError> {
+        let run = work.run;
+        work.forget_known();
+        let role = report.played.as_ref().map_or("uwf", |played| played.step.role.as_str());
+        let step = MadeStep { role, head: &report.head };
+        let kept = match self.keep(link, run, (&mut work.place, &mut work.known), &step) {
+            Ok(kept) => kept,
+            Err(error) => return directory::unkept(error).map(Some),
+        };
+        if run.stopped() == Some(Stopped::Cancelled) {
+            // What the step has made is kept all the same; one that has ended the thread has.
+            uwf_engine::thread::cancel(self.host.store(), &work.claim.lease.thread).ok();
+        }
+        let state = match self.push(link, work, (Some(report), kept.as_ref())) {
+            Ok(state) => state,
+            Err(error) => return directory::unpushed(error).map(Some),
+        };
+        Ok(match state.as_str() {
+            // No further step is begun on a budget that is spent, as none is claimed.
+            "leased" if self.at(link, run, queue::is_spent)? => Some(Left::HandBack(HandBack::Drained)),
+            "leased" => None,
+            "done" | "dead" => Some(Left::Ended),
+            _ => Some(Left::Nothing),
+        })
     }
 
     /// Has the host make a step, and keeps its journals at the remote meanwhile.
