@@ -16,6 +16,7 @@
 //! | [`remote`] | the remotes that a home knows, by name |
 //! | [`nodes`] | which nodes are there, putting and getting them, each checked by a second digest |
 //! | [`objects`] | the contents of large nodes, in an object store |
+//! | [`lease`] | the right to work on a thread |
 //! | [`heads`] | where a thread stands, and its own variables |
 //! | [`sync`] | a thread goes to a remote, and comes from it: fast-forward or conflict |
 //! | [`queue`] | who works on what: claims, leases, attempts, budgets |
@@ -50,6 +51,7 @@ pub mod fixture;
 pub mod garbage;
 pub mod heads;
 pub mod journal;
+pub mod lease;
 pub mod nodes;
 pub mod objects;
 pub mod overview;

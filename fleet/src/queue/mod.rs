@@ -30,22 +30,7 @@ pub(crate) use self::submit::submit_in;
 pub use self::submit::{Submitted, Terms, submit};
 pub use self::wish::{Resumption, Wish, Wished, resume, retry, wish};
 use crate::FleetError;
-
-/// The right to work on a thread, as it is named in every write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Lease {
-    /// The thread.
-    pub thread: ThreadId,
-    /// Grows by one with each claim of the thread.
-    pub fence: i64,
-}
-
-impl Lease {
-    /// The error that says that it is over.
-    pub fn lost(&self) -> FleetError {
-        FleetError::LeaseLost { thread: self.thread.to_string(), fence: self.fence }
-    }
-}
+pub use crate::lease::Lease;
 
 /// A thread that a worker has claimed.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use super::private::{Private, place_in, prune};
 use super::value::{Below, Branch, Files, Shared, Workspace};
 use super::{HaltWish, WorkspaceError, private};
 use crate::FleetError;
-use crate::queue::Lease;
+use crate::lease::Lease;
 
 /// What a machine has for the directories that threads work in.
 #[derive(Debug, Clone)]

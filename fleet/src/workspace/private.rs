@@ -18,7 +18,7 @@ use uwf_store::{Hash, Store};
 use super::WorkspaceError;
 use super::error::disk;
 use super::hold::{Hold, LOCK};
-use crate::queue::Lease;
+use crate::lease::Lease;
 
 const FILES: &str = "files";
 const REST: &str = "rest.json";

@@ -8,7 +8,7 @@ use uwf_snapshot::{Snapshot, SnapshotEntry, diff};
 use uwf_store::{Hash, Store};
 
 use super::files::is_plain;
-use crate::queue::Lease;
+use crate::lease::Lease;
 use crate::workspace::error::disk;
 use crate::workspace::{Commit, MadeStep, WorkspaceError};
 

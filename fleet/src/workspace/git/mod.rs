@@ -29,7 +29,7 @@ use super::halt::Halting;
 use super::hold::Hold;
 use super::{Branch, Commit, HaltWish, MadeStep, WorkspaceError, Workspaces};
 use crate::FleetError;
-use crate::queue::Lease;
+use crate::lease::Lease;
 
 /// Below the root of this machine's directories.
 const MIRRORS: &str = "mirrors";
