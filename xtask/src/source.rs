@@ -43,12 +43,17 @@ pub(crate) fn read(root: &Path) -> io::Result<Vec<Crate>> {
         "prompts",
         "tools",
         "agent",
+        "eval",
+        "fleet",
+        "web",
         "cli",
     ] {
         let dir = root.join(name);
         let mut roots = vec![dir.join("src/lib.rs")];
         if name == "." {
-            roots = ["cli/bin/uwf.rs", "cli/bin/uwf-builtin.rs"].map(|file| root.join(file)).into();
+            roots = ["cli/bin/uwf.rs", "cli/bin/uwf-builtin.rs", "cli/bin/uwf-eval.rs"]
+                .map(|file| root.join(file))
+                .into();
         }
         let mut modules = Vec::new();
         for file in roots.into_iter().filter(|file| file.exists()) {
