@@ -204,7 +204,8 @@ fn hours(connection: &mut Connection) -> Result<Vec<(u64, u64)>, FleetError> {
         " AS hour, count(e.id) AS steps
          FROM generate_series(date_trunc('hour', clock_timestamp()) - interval '23 hours',
                               date_trunc('hour', clock_timestamp()), '1 hour') AS hour
-         LEFT JOIN uwf.event e ON e.team = $1 AND e.kind = 'step' AND e.at >= hour AND e.at < hour + interval '1 hour'
+         LEFT JOIN uwf.event e ON e.team = $1 AND e.kind = 'step' AND e.data ->> 'role' IS DISTINCT FROM '$COMPACT'
+                                  AND e.at >= hour AND e.at < hour + interval '1 hour'
          GROUP BY hour ORDER BY hour"
     );
     let (client, team) = connection.parts();
@@ -214,7 +215,7 @@ fn hours(connection: &mut Connection) -> Result<Vec<(u64, u64)>, FleetError> {
 fn costs(connection: &mut Connection) -> Result<Vec<CostRow>, FleetError> {
     let sql = "
         SELECT team, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
-               count(*) FILTER (WHERE kind = 'step') AS steps,
+               count(*) FILTER (WHERE kind = 'step' AND data ->> 'role' IS DISTINCT FROM '$COMPACT') AS steps,
                coalesce(sum((data ->> 'cost_usd')::float8), 0) AS usd
         FROM uwf.event WHERE kind IN ('step', 'attempt') AND at >= date_trunc('day', clock_timestamp(), 'UTC') - interval '13 days'
         GROUP BY team, day ORDER BY day DESC, team LIMIT $1";

@@ -17,31 +17,33 @@ pub(super) enum Left {
 /// Why there is no step.
 pub(super) struct Unmade {
     pub(super) why: String,
-    /// Whether that is this machine's fault and not the thread's; never where the step is on record as failed.
-    pub(super) is_of_machine: bool,
-    /// Whether it was begun, so that it may have been paid for.
-    pub(super) is_begun: bool,
+    pub(super) fault: Fault,
+}
+
+/// Whose fault it is that there is no step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// This machine's, which has begun nothing.
+    Unbegun,
+    /// This machine's, which has run out of something in the middle of it.
+    Short,
+    /// The thread's, or nobody knows.
+    Thread,
+    /// The thread's: the step is on record as failed.
+    Recorded,
 }
 
 impl Unmade {
     /// By what was said.
     pub(super) fn said(why: String) -> Unmade {
-        Unmade { is_of_machine: trouble::tells_of_machine(&why), why, is_begun: true }
+        let fault = if trouble::tells_of_machine(&why) { Fault::Short } else { Fault::Thread };
+        Unmade { why, fault }
     }
 
-    /// Nothing was begun, for want of something here.
-    pub(super) fn unbegun(why: String) -> Unmade {
-        Unmade { why, is_of_machine: true, is_begun: false }
-    }
-
-    /// It is on record as failed.
-    pub(super) fn on_record(why: String) -> Unmade {
-        Unmade { is_of_machine: false, why, is_begun: true }
-    }
-
-    /// The journal of the step cannot be kept.
+    /// The journal of the step cannot be kept. Turns of it may be paid for: keys that do not open the object store are found out
+    /// before a step wherever the thread has something there.
     pub(super) fn unkept(error: &FleetError) -> Unmade {
         let why = format!("its journal cannot be kept: {}", crate::error::chain(error));
-        Unmade { is_of_machine: trouble::is_of_machine(error), why, is_begun: true }
+        Unmade { why, fault: if trouble::is_shortage(error) { Fault::Short } else { Fault::Thread } }
     }
 }

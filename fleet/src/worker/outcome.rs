@@ -6,7 +6,7 @@ use uwf_engine::thread::{self, COMPACT, Status};
 use uwf_store::{Hash, Store};
 
 use super::counts::add;
-use super::left::{Left, Unmade};
+use super::left::{Fault, Left, Unmade};
 use super::link::Link;
 use super::runs::now;
 use super::slot::Work;
@@ -14,7 +14,7 @@ use super::{Happening, Worker, directory, paid};
 use crate::heads::{self, Advance, FailedStep, PaidRun, RemoteHead};
 use crate::queue::HandBack;
 use crate::workspace::{Kept, MadeStep};
-use crate::{FleetError, nodes};
+use crate::{FleetError, journal, nodes};
 
 impl Worker<'_> {
     /// Pushes how the thread stands here. Gives the state that it is in at the remote.
@@ -123,7 +123,7 @@ impl Worker<'_> {
         unmade: Unmade,
     ) -> Result<Left, FleetError> {
         let (store, run) = (self.host.store(), work.run);
-        let (thread, Unmade { why, is_of_machine, is_begun }) = (&run.lease.thread, unmade);
+        let (thread, Unmade { why, fault }) = (&run.lease.thread, unmade);
         add(&self.counts.failures, 1);
         self.host.tell(&Happening::Failed(thread, &why));
         // What the attempt has cost is on record whatever becomes of its files.
@@ -153,13 +153,18 @@ impl Worker<'_> {
             Err(error) => return directory::unpushed(error),
         };
         self.counts.add_cost(cost);
+        if fault == Fault::Recorded {
+            // What it has cost is counted: nobody needs its journal.
+            let attempts = work.attempts;
+            self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
+        }
         if let Err(error) = kept {
             return directory::unkept(error);
         }
-        Ok(Left::HandBack(match is_of_machine && cost <= 0.0 {
-            true if is_begun => HandBack::Stranded(why),
-            true => HandBack::Elsewhere(why),
-            false => HandBack::Failed(why),
+        Ok(Left::HandBack(match fault {
+            Fault::Unbegun => HandBack::Elsewhere(why),
+            Fault::Short if cost <= 0.0 => HandBack::Stranded(why),
+            _ => HandBack::Failed(why),
         }))
     }
 

@@ -15,7 +15,7 @@ use uwf_store::Hash;
 
 use super::counts::add;
 use super::directory::{self, Place};
-use super::left::{Left, Unmade};
+use super::left::{Fault, Left, Unmade};
 use super::link::Link;
 use super::runs::{Run, Stopped, now};
 use super::trouble::{self, Trouble};
@@ -220,10 +220,7 @@ impl Worker<'_> {
                 Err(unmade) => return self.failed(link, work, unmade),
             };
             if let Some(why) = &report.failure {
-                let left = self.failed(link, work, Unmade::on_record(why.clone()))?;
-                let attempts = work.attempts;
-                self.at(link, run, |connection| journal::forget_attempt(connection, &run.lease, attempts))?;
-                return Ok(left);
+                return self.failed(link, work, Unmade { why: why.clone(), fault: Fault::Recorded });
             }
             if let Some(left) = self.made(link, work, &report)? {
                 return Ok(left);
@@ -273,8 +270,9 @@ impl Worker<'_> {
         (cwd, answer): (Option<&Path>, Option<&str>),
     ) -> Result<StepReport, Unmade> {
         let (run, store, home) = (work.run, self.host.store(), self.host.home());
-        let keeper = Keeper::open(home, &run.lease).map_err(|error| {
-            Unmade::unbegun(format!("nobody can listen below {}: {error}", home.display()))
+        let keeper = Keeper::open(home, &run.lease).map_err(|error| Unmade {
+            why: format!("nobody can listen below {}: {error}", home.display()),
+            fault: Fault::Unbegun,
         })?;
         let mut refused: Option<FleetError> = None;
         let mut stream = Stream {

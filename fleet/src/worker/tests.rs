@@ -258,7 +258,9 @@ fn a_step_that_cannot_be_begun_here_is_left_to_others_as_often_as_it_takes() {
     // Nobody can listen below a file.
     std::fs::create_dir_all(host.home()).unwrap();
     std::fs::write(host.home().join("keepers"), "").unwrap();
-    let counts = run(&postgres, &host, &settings("a", 5_000, Until::Once), &Wind::default());
+    let mut settings = settings("a", 5_000, Until::Once);
+    settings.presence.parallel = 1;
+    let counts = run(&postgres, &host, &settings, &Wind::default());
     assert_eq!((counts.steps(), counts.dead()), (0, 0));
     assert_eq!(["state", "attempts"].map(|name| column(&mut at, name, &thread)), ["ready", "0"]);
     let begun = "SELECT 1 FROM uwf.event WHERE data ? 'begun'";

@@ -15,7 +15,7 @@ use uwf_agent::live::thread_log;
 use uwf_engine::conditions::process::{ConditionProcess, judge};
 use uwf_engine::exec::{Compacted, StepReport, StepResult};
 use uwf_engine::home::{Env, Homes};
-use uwf_engine::spawn::protocol::{AgentCommand, JOURNAL_SINK, STOP_WITHIN};
+use uwf_engine::spawn::protocol::{ASKED_STEP, AgentCommand, JOURNAL_SINK, STEP_OF, STOP_WITHIN};
 use uwf_engine::spawn::{self, Finished, ProcessSpec};
 use uwf_engine::thread::{self, Head, Status, ThreadError, ThreadId};
 use uwf_engine::{journals, workflow};
@@ -29,8 +29,10 @@ use super::told::Told;
 use crate::shell::{CliError, FAILED_STEP, OK, SUSPENDED, Session};
 use crate::uwf::args::WorkerArgs;
 
-/// What opens the objects of the remote, and what would have the step exit otherwise than is read here.
-const KEPT_BACK: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "UWF_EXIT"];
+/// What opens the objects of the remote, what would have the step exit otherwise than is read here, and the step that this worker
+/// may have been started in, which those that it makes are no part of.
+const KEPT_BACK: [&str; 6] =
+    ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "UWF_EXIT", STEP_OF, ASKED_STEP];
 
 /// What steps have of the environment: what opens the remote (`PG…`) and its objects is the worker's.
 fn of_steps(env: &Env) -> Env {
