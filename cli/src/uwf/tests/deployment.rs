@@ -113,9 +113,7 @@ fn the_image_runs_a_worker_as_nobody_in_particular() {
     let command: Vec<String> = serde_json::from_str(line("CMD").strip_prefix("CMD ").unwrap()).unwrap();
     grace(&command.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(line("USER"), "USER 10001:10001");
-    assert!(
-        line("COPY").contains("target/release/uwf ") && line("COPY").contains("target/release/uwf-builtin ")
-    );
+    assert!(line("COPY").contains("target/dist/uwf ") && line("COPY").contains("target/dist/uwf-builtin "));
     let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml")).unwrap();
     let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")).unwrap();
     assert!(recipe.contains(&format!("rust:{}-slim", version.trim_end_matches('"'))));
