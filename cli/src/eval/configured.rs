@@ -19,13 +19,17 @@ use crate::shell::CliError;
 const AGENTS: [&str; 4] = ["agents", "agentOverrides", "defaultAgent", "maxDepth"];
 /// Where models are served.
 const MODELS: [&str; 4] = ["providers", "models", "defaultModel", "modelOverrides"];
-/// What says nothing of what comes of a case: keys, and how patient it is with an endpoint.
-const NO_MATTER: [&str; 5] =
-    ["provider.apiKey", "provider.idleSeconds", "provider.retry.tries", "provider.retry.seconds", "prices"];
+/// What says nothing of what comes of a case: keys, how patient it is with an endpoint, and what that takes.
+const NO_MATTER: [&str; 6] = [
+    "provider.apiKey",
+    "provider.apiKeyEnv",
+    "provider.idleSeconds",
+    "provider.retry.tries",
+    "provider.retry.seconds",
+    "prices",
+];
 /// The settings file of the builtin agent, which has these, too.
 const BUILTIN: &str = "builtin.yaml";
-/// Where these are in it: the fields of `provider`, and one of its own.
-const NO_MATTER_IN_FILE: ([&str; 4], &str) = (["apiKey", "apiKeyEnv", "idleSeconds", "retry"], "prices");
 /// Shorter values of variables that sound secret are no keys.
 const SHORTEST: usize = 5;
 
@@ -65,23 +69,29 @@ pub(super) fn settings(
     for entry in fs::read_dir(home.join("agents")).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.ends_with(".yaml") {
-            let told = file(&entry.path())?;
-            let told = if name == BUILTIN { without_what_is_no_matter(told) } else { told };
+            let mut told = file(&entry.path())?;
+            if name == BUILTIN {
+                // Whoever is told to write down prices can go on with what was begun without them.
+                NO_MATTER.iter().for_each(|setting| remove(&mut told, setting));
+            }
             note(format!("agents/{name}"), told);
         }
     }
     Ok(settings)
 }
 
-/// The settings file of the builtin agent without what says nothing of what comes of a case: whoever is told to write down prices
-/// can go on with what was begun without them.
-fn without_what_is_no_matter(mut told: Map<String, Value>) -> Map<String, Value> {
-    let (of_provider, own) = NO_MATTER_IN_FILE;
-    told.remove(own);
-    if let Some(Value::Object(provider)) = told.get_mut("provider") {
-        provider.retain(|name, _| !of_provider.contains(&name.as_str()));
+/// Removes a setting by its name, and what has nothing in it then.
+fn remove(from: &mut Map<String, Value>, setting: &str) {
+    let Some((section, rest)) = setting.split_once('.') else {
+        from.remove(setting);
+        return;
+    };
+    if let Some(Value::Object(below)) = from.get_mut(section) {
+        remove(below, rest);
+        if below.is_empty() {
+            from.remove(section);
+        }
     }
-    told
 }
 
 /// The settings as they are once the key is there, which says nothing of what is configured.
