@@ -164,8 +164,9 @@ pub fn hold(engine: &Engine<'_>, thread: &ThreadId) -> Result<ThreadLock, ExecEr
 }
 
 /// Runs the next step of an idle thread, and before it `$COMPACT` where the workflow wants a summary by now: if that fails,
-/// its failed step is the one that is reported; with [`ExecOptions::apart`] the summary alone is. A suspended thread is only reported; an ended, cancelled or paused one is an
-/// error, and so is one whose next role has played as often as it may: it is paused then.
+/// its failed step is the one that is reported; with [`ExecOptions::apart`] the summary alone is. A suspended thread is only
+/// reported; an ended, cancelled or paused one is an error, and so is one whose next role has played as often as it may: it is
+/// paused then.
 ///
 /// # Errors
 /// The thread has ended or was cancelled, it is paused, the graph has no route from its head, the agent cannot be started or gives no

@@ -246,15 +246,12 @@ fn is_in_chain(batch: &Batch<'_>, wanted: &Hash, header: &Header) -> Result<bool
         let step: Option<StepNode> = serde_json::from_value(payload.clone()).ok();
         let by = step.as_ref().and_then(|step| step.links.compacted_by);
         walked.extend(step);
-        if let Some(by) = by {
-            let of = |hash: Hash| serde_json::from_value::<StepNode>(batch.get(&hash).ok()?.payload).ok();
-            let before = of(by).and_then(|by| by.prev);
-            let last = before.and_then(of);
-            // Where it is another step than those of then, it was made anew.
-            if last.is_some_and(|last| walked.iter().any(|step| step.is_of_visit(&last))) {
-                (at, walked) = (before, Vec::new());
-                continue;
-            }
+        if let Some(by) = by
+            && let Some((before, last)) = thread::before_summary(&|hash| batch.get(hash), &by)?
+            && walked.iter().any(|step| step.is_of_visit(&last))
+        {
+            (at, walked) = (Some(before), Vec::new());
+            continue;
         }
         let named = |field: &str| payload.get(field)?.as_str()?.parse::<Hash>().ok();
         at = named("prev").or_else(|| named("start"));

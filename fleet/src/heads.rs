@@ -1,6 +1,5 @@
 //! Where a thread stands at a remote, with its own variables: read, begun, moved by compare-and-set with a fence.
 
-mod behind;
 mod failed;
 mod names;
 
@@ -15,10 +14,9 @@ use uwf_engine::variables::UNDOS;
 use uwf_engine::workflow;
 use uwf_store::{Expect, Hash, Store, VarChange};
 
-pub(crate) use self::behind::{is_before, steps_between};
 pub use self::failed::{Attempt, FailedStep, PaidRun, keep_failed, told_runs};
 pub(crate) use self::names::check_called;
-use crate::queue::{Lease, Terms, cancelled_tags, submit_in};
+use crate::queue::{Lease, Terms, cancelled_tags, limit_reached, submit_in};
 use crate::workspace::{Kept, Workspace};
 use crate::{Connection, FleetError};
 
@@ -117,7 +115,7 @@ impl RemoteHead {
         let was_brought = store.vars().get_now(&format!("{BROUGHT}{thread}"))?.is_some();
         let here = thread::stands_at(store, thread)?;
         if let Some(here) = here.filter(|here| !was_brought && *here != self.head)
-            && !is_before(store, &here, &self.head)?
+            && !thread::is_before(store, &here, &self.head)?
         {
             return Err(FleetError::Diverged { thread: thread.to_string(), here, there: self.head });
         }
@@ -331,8 +329,9 @@ const ADVANCE: &str = concat!(
                CASE WHEN wish = 'cancel' THEN 'done' WHEN $9 <> 'leased' THEN $9 WHEN wish = 'pause' THEN 'paused'
                     WHEN max_cost_usd <= cost_usd + $10 THEN 'paused' ELSE 'leased' END AS next,
                CASE WHEN wish = 'cancel' THEN NULL WHEN $9 <> 'leased' THEN $12 WHEN wish = 'pause' THEN 'somebody paused it'
-                    WHEN max_cost_usd <= cost_usd + $10 THEN format('its steps have cost $%s of $%s', round((cost_usd + $10)::numeric, 4), max_cost_usd)
-               END AS because
+                    WHEN max_cost_usd <= cost_usd + $10 THEN ",
+    limit_reached!("cost_usd + $10"),
+    "          END AS because
         FROM uwf.thread WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' AND head = $4 FOR UPDATE)
     UPDATE uwf.thread AS t SET head = $5, role = $8,
         status = CASE WHEN is_cancelled THEN 'cancelled' ELSE $7 END,
@@ -340,7 +339,8 @@ const ADVANCE: &str = concat!(
     cancelled_tags!(),
     " ELSE $6 END,
         state = next, reason = because,
-        steps = steps + (t.head <> $5 AND $15 IS DISTINCT FROM '$COMPACT')::int, cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
+        steps = steps + (t.head <> $5 AND $15 IS DISTINCT FROM '$COMPACT')::int,
+        cost_usd = cost_usd + $10, tokens = tokens + $11, attempts = 0, answer = NULL,
         workspace = coalesce($14, workspace),
         wish = CASE WHEN next = 'leased' THEN wish END,
         lease_until = CASE WHEN next = 'leased' THEN clock_timestamp() + make_interval(secs => $13) END,

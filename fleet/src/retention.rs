@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use serde::Serialize;
-use uwf_engine::{ThreadId, builtin, export};
+use uwf_engine::{ThreadId, builtin, export, thread};
 use uwf_store::{Clock, Hash, Store};
 
 use crate::garbage::check_owner;
@@ -81,7 +81,7 @@ impl WholeThread {
     /// # Errors
     /// The chain cannot be read.
     pub fn has_step(&self, step: &Hash) -> Result<bool, FleetError> {
-        Ok(*step == self.head || heads::is_before(&self.store, step, &self.head)?)
+        Ok(*step == self.head || thread::is_before(&self.store, step, &self.head)?)
     }
 
     /// Writes it as `uwf thread export` does. Gives how many nodes these are.

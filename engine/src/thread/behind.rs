@@ -1,18 +1,24 @@
 //! What is behind a head. A summary stores the last steps of a thread again, so that a head of before is in no chain of it by
 //! `prev` alone: the step that made the summary leads there.
 
-use uwf_engine::thread::{self, StepNode, WalkBack};
-use uwf_store::{Hash, Store};
+use uwf_store::{Hash, Node, Store, StoreError};
 
-use crate::FleetError;
+use super::chain::linked;
+use super::{StepNode, ThreadError, WalkBack};
 
 /// Whether a node is in the chain behind another one, or is what a part of that was before it was stored again.
-pub(crate) fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, FleetError> {
+///
+/// # Errors
+/// A node on the way is missing, damaged or of another type.
+pub fn is_before(store: &Store, earlier: &Hash, later: &Hash) -> Result<bool, ThreadError> {
     Ok(steps_between(store, earlier, later)?.is_some())
 }
 
 /// The same, with how many steps have been made since.
-pub(crate) fn steps_between(store: &Store, earlier: &Hash, later: &Hash) -> Result<Option<u64>, FleetError> {
+///
+/// # Errors
+/// As [`is_before`].
+pub fn steps_between(store: &Store, earlier: &Hash, later: &Hash) -> Result<Option<u64>, ThreadError> {
     let (mut at, mut since) = (*later, 0);
     'walks: loop {
         let (mut back, mut steps) = (WalkBack::from(store, &at)?, since);
@@ -23,9 +29,10 @@ pub(crate) fn steps_between(store: &Store, earlier: &Hash, later: &Hash) -> Resu
             }
             steps += 1;
             if let Some(by) = &link.step.links.compacted_by
-                && let Some((head, after)) = summed_up(store, (&at, steps - since), by)?
+                && let Some((before, last)) = before_summary(&|hash| store.get(hash), by)?
+                && let Some(after) = since_visit(store, (&at, steps - since), &last)?
             {
-                (at, since) = (head, since + after);
+                (at, since) = (before, since + after);
                 continue 'walks;
             }
         }
@@ -33,19 +40,27 @@ pub(crate) fn steps_between(store: &Store, earlier: &Hash, later: &Hash) -> Resu
     }
 }
 
-/// Where the thread stood that a summary was made of, and how many steps have come since; `walked` are the last steps behind a
-/// head, down to the one with the summary. None where they are others than those of then, as where one was made anew.
-fn summed_up(
-    store: &Store,
-    (head, walked): (&Hash, u64),
+/// Where a thread stood when this step summed it up, and its last step then. The last steps since are the same visits, unless one
+/// was made anew.
+pub(crate) fn before_summary(
+    get: &dyn Fn(&Hash) -> Result<Node, StoreError>,
     by: &Hash,
-) -> Result<Option<(Hash, u64)>, FleetError> {
-    let Some(before) = thread::step_node(store, by)?.prev else { return Ok(None) };
-    let last: StepNode = thread::step_node(store, &before)?;
-    let most = usize::try_from(walked).unwrap_or(usize::MAX);
+) -> Result<Option<(Hash, StepNode)>, ThreadError> {
+    let step = |hash: &Hash| Ok::<_, ThreadError>(linked(*hash, get(hash)?)?.step);
+    let Some(before) = step(by)?.prev else { return Ok(None) };
+    Ok(Some((before, step(&before)?)))
+}
+
+/// How many of the last steps behind a head come after the one of this visit, if that is among them.
+fn since_visit(
+    store: &Store,
+    (head, among): (&Hash, u64),
+    visit: &StepNode,
+) -> Result<Option<u64>, ThreadError> {
+    let most = usize::try_from(among).unwrap_or(usize::MAX);
     for (after, link) in (0..).zip(WalkBack::from(store, head)?.at_most(most).take(most)) {
-        if link?.step.is_of_visit(&last) {
-            return Ok(Some((before, after)));
+        if link?.step.is_of_visit(visit) {
+            return Ok(Some(after));
         }
     }
     Ok(None)
@@ -54,10 +69,10 @@ fn summed_up(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use uwf_engine::fixture::Place;
-    use uwf_engine::thread::{ThreadId, kept_steps, stored_again};
 
     use super::*;
+    use crate::fixture::Place;
+    use crate::thread::{ThreadId, kept_steps, stands_at, stored_again};
 
     /// Sums a thread up that stands at `head`, but for the last steps. Gives where it stands then.
     fn summed_up(place: &Place, thread: &ThreadId, head: Hash, keep: u32) -> Hash {
@@ -71,7 +86,7 @@ mod tests {
     fn a_head_of_before_a_summary_is_behind_the_one_after_it() {
         let place = Place::in_memory();
         let (store, thread) = (place.store(), place.flow_thread());
-        let start = thread::stands_at(&store, &thread).unwrap().unwrap();
+        let start = stands_at(&store, &thread).unwrap().unwrap();
         let step = |prev: Option<Hash>, dir: u32| {
             place.step(&thread, prev, "writer", &json!({"$status": "again", "dir": dir.to_string()}))
         };

@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod back;
+mod behind;
 mod cancel;
 mod chain;
 mod child;
@@ -32,6 +33,8 @@ use uwf_workflow::moderator::{Edges, Route, START, SUSPEND, Target};
 
 pub use self::artifacts::{ThreadArtifact, artifacts, artifacts_of};
 pub use self::back::{WalkBack, nth_back};
+pub(crate) use self::behind::before_summary;
+pub use self::behind::{is_before, steps_between};
 pub use self::cancel::{cancel, check_exists, remove};
 pub use self::chain::{Chain, Link, chain, link, links};
 pub use self::child::{

@@ -10,7 +10,7 @@ use uwf_engine::thread::{self, CHILDREN, FAILED, HEADS, MAX_LEVELS, OPTIONS, PAR
 use uwf_engine::variables::UNDOS;
 use uwf_store::{Hash, Store};
 
-use super::{OwnVariable, RemoteHead, is_before, malformed};
+use super::{OwnVariable, RemoteHead, malformed};
 use crate::FleetError;
 
 /// The tag with the called thread, of the variable that its caller has of it.
@@ -77,7 +77,7 @@ pub(crate) fn check_called(
             return Err(malformed("variables", thread, why));
         }
         if let Some(there) = head_of(&called).filter(|there| !overwrite && *there != here)
-            && !is_before(store, &here, &there)?
+            && !thread::is_before(store, &here, &there)?
         {
             return Err(FleetError::Diverged { thread: thread.to_string(), here, there });
         }
@@ -98,5 +98,5 @@ fn is_called(
     if thread::last_called(store, caller)?.is_some_and(|last| last.thread == *called) {
         return Ok(true);
     }
-    stands.map_or(Ok(false), |stands| is_before(store, &call.parent_state, &stands))
+    stands.map_or(Ok(false), |stands| Ok(thread::is_before(store, &call.parent_state, &stands)?))
 }

@@ -130,7 +130,7 @@ const HAND_BACK: &str = concat!(
          ready_at = clock_timestamp()
              + make_interval(secs => CASE WHEN $4 THEN least($5, 2 ^ least(attempts, 20)) ELSE $7 END),
          reason = CASE WHEN wish IS NULL AND max_cost_usd <= cost_usd AND NOT ($8 OR $4 AND attempts >= max_attempts) THEN ",
-    limit_reached!(),
+    limit_reached!("cost_usd"),
     " ELSE coalesce($6, reason) END,
          wish = NULL, lease_until = NULL, updated = clock_timestamp()
      WHERE team = $1 AND id = $2 AND fence = $3 AND state = 'leased' RETURNING state"

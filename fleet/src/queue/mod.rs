@@ -85,13 +85,13 @@ macro_rules! cancelled_tags {
 }
 pub(crate) use cancelled_tags;
 
-/// Why a thread goes no further whose attempts have used up its limit, in SQL; the words are those of a step that does.
+/// Why a thread goes no further that has cost so much, in SQL: its limit is used up.
 macro_rules! limit_reached {
-    () => {
-        "format('its steps have cost $%s of $%s', round(cost_usd::numeric, 4), max_cost_usd)"
+    ($cost:literal) => {
+        concat!("format('its steps have cost $%s of $%s', round((", $cost, ")::numeric, 4), max_cost_usd)")
     };
 }
-use limit_reached;
+pub(crate) use limit_reached;
 
 /// Whether a thread of the team `$1` may be claimed at all, when its time has come and a worker offers what it asks for, in SQL:
 /// it is ready, and neither its attempts nor its limit nor the team's budget are used up.

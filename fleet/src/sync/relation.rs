@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use uwf_engine::ThreadId;
-use uwf_engine::thread::HEADS;
+use uwf_engine::thread::{self, HEADS};
 use uwf_store::{Hash, Store};
 
 use crate::FleetError;
-use crate::heads::{RemoteHead, steps_between};
+use crate::heads::RemoteHead;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +61,10 @@ fn between(store: &Store, ours: Hash, theirs: Hash) -> Result<Relation, FleetErr
     if ours == theirs {
         return Ok(Relation::Same);
     }
-    if let Some(steps) = steps_between(store, &ours, &theirs)? {
+    if let Some(steps) = thread::steps_between(store, &ours, &theirs)? {
         return Ok(Relation::Behind { steps });
     }
-    let steps = steps_between(store, &theirs, &ours)?;
+    let steps = thread::steps_between(store, &theirs, &ours)?;
     Ok(steps.map_or(Relation::Diverged, |steps| Relation::Ahead { steps }))
 }
 
